@@ -22,6 +22,7 @@
 #include <vector>
 
 #include "board/board.hpp"
+#include "os/cpu/cpu_hints.hpp"
 
 namespace {
 
@@ -147,7 +148,7 @@ void fork_join_both(board_pe& pe, const task_spec& spec, int repeat) {
     const task_handle task = pe.post(spec).handle;
     if (!task) std::abort();
     pe.run_own(task);
-    while (!pe.finished(task)) cpu_relax();
+    while (!pe.finished(task)) tri::os::cpu_relax();
     pe.finish(task);
   }
 }
@@ -182,7 +183,7 @@ void measure_board(int first_cpu, int second_cpu) {
     pin_to(second_cpu);
     board_pe other = host.view[0].join(1);
     while (!stop.load(std::memory_order_relaxed)) {  // relaxed: only ends the loop
-      if (other.help() == 0) cpu_relax();
+      if (other.help() == 0) tri::os::cpu_relax();
     }
   });
   const std::uint64_t us = steps_per_us();
@@ -262,7 +263,7 @@ void compare_fork_join(int first_cpu, int second_cpu) {
       pin_to(second_cpu);
       board_pe other = host.view[0].join(1);
       while (!stop.load(std::memory_order_relaxed)) {  // relaxed: only ends the loop
-        if (other.help() == 0) cpu_relax();
+        if (other.help() == 0) tri::os::cpu_relax();
       }
     });
     const task_spec spec = loop_of(host, 2, 0, 1.0);

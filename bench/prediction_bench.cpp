@@ -24,6 +24,7 @@
 namespace {
 
 using namespace tri::flow::prediction;
+using namespace tri::sim;
 
 double now_ns() {
   timespec time{};

@@ -31,13 +31,14 @@ method::method(const std::string& text) : text_(text) {
   if (is_task_graph_) {
     task_fraction_ = whole == graph_name ? usual_task_fraction : read_fraction(whole.substr(graph_name.size() + 1));
   } else {
-    schedule_ = tri::loops::parse_schedule(text);
+    schedule_ = tri::schedules::parse_schedule(text);
   }
 }
 
 std::optional<double> method::static_fraction() const {
   if (is_task_graph_) return task_fraction_;
-  if (!tri::loops::has_static_fraction(schedule_.kind) || tri::loops::has_model(schedule_.kind)) return std::nullopt;
+  if (!tri::schedules::has_static_fraction(schedule_.kind) || tri::schedules::has_model(schedule_.kind))
+    return std::nullopt;
   return schedule_.static_fraction;
 }
 
@@ -49,16 +50,16 @@ tri::loop_options method::loop(std::size_t number) {
 }
 
 std::vector<std::string> all_schedules() {
-  using tri::loops::schedule_kind;
+  using tri::schedules::schedule_kind;
   std::vector<std::string> texts;
   for (auto kind = schedule_kind::automatic; kind <= schedule_kind::combined;
        kind = static_cast<schedule_kind>(static_cast<int>(kind) + 1)) {
-    tri::loops::schedule which;
+    tri::schedules::schedule which;
     which.kind = kind;
-    texts.push_back(tri::loops::to_text(which));
+    texts.push_back(tri::schedules::to_text(which));
     if (kind == schedule_kind::tasklets) {
       which.skewed = true;
-      texts.push_back(tri::loops::to_text(which));
+      texts.push_back(tri::schedules::to_text(which));
     }
   }
   return texts;

@@ -28,7 +28,7 @@ class method {
 
  private:
   std::string text_;
-  tri::loops::schedule schedule_;
+  tri::schedules::schedule schedule_;
   bool is_task_graph_ = false;
   double task_fraction_ = 0.0;
   std::deque<tri::loops::loop_record> records_;  // a deque: records do not move

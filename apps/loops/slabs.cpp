@@ -187,7 +187,7 @@ int main(int argc, char** argv) {
     app.add_option("--schedule", schedule, "of shared loops")->capture_default_str();
     try {
       app.parse(count, arguments);
-      (void)tri::loops::parse_schedule(schedule);
+      (void)tri::schedules::parse_schedule(schedule);
       if (whole.slabs > whole.planes)
         throw CLI::ValidationError(
             fmt::format("--slabs is {}; it must be at most the number of planes, {}", whole.slabs, whole.planes));

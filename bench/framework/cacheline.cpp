@@ -6,7 +6,7 @@
 
 #include "framework/pinned_thread.hpp"
 #include "os/clock.hpp"
-#include "os/pinning.hpp"
+#include "os/cpu/pinning.hpp"
 
 namespace tri::bench {
 namespace {

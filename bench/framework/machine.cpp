@@ -12,8 +12,8 @@
 #include <string>
 #include <string_view>
 
-#include "os/cpu_list.hpp"
-#include "os/pinning.hpp"
+#include "os/cpu/cpu_list.hpp"
+#include "os/cpu/pinning.hpp"
 #include "trireme/detail/os/sanitizer.hpp"
 #include "trireme/version.hpp"
 

@@ -4,7 +4,7 @@
 
 #include <utility>
 
-#include "os/pinning.hpp"
+#include "os/cpu/pinning.hpp"
 
 namespace tri::bench {
 namespace {

@@ -13,7 +13,8 @@
 namespace tri::bench {
 namespace {
 
-using namespace loops;
+using namespace schedules;
+using namespace sim;
 
 struct described_job {
   const char* name;

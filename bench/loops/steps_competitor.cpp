@@ -14,9 +14,9 @@
 #include <thread>
 #include <unordered_map>
 
-#include "board/cpu_hints.hpp"
 #include "loops/competitor_of.hpp"
-#include "os/pinning.hpp"
+#include "os/cpu/cpu_hints.hpp"
+#include "os/cpu/pinning.hpp"
 
 namespace tri::bench {
 namespace {
@@ -26,8 +26,8 @@ constexpr int chunks = 2;
 class spin_lock {
  public:
   void lock() {
-    while (taken_.exchange(true, std::memory_order_acquire)) {            // pairs: steps.lock
-      while (taken_.load(std::memory_order_relaxed)) board::cpu_relax();  // relaxed: the exchange decides
+    while (taken_.exchange(true, std::memory_order_acquire)) {         // pairs: steps.lock
+      while (taken_.load(std::memory_order_relaxed)) os::cpu_relax();  // relaxed: the exchange decides
     }
   }
   void unlock() { taken_.store(false, std::memory_order_release); }  // pairs: steps.lock
@@ -201,7 +201,7 @@ class steps_runtime {
       if (++looks % 1024 == 0)
         std::this_thread::yield();
       else
-        board::cpu_relax();
+        os::cpu_relax();
     }
   }
   void help() {
@@ -223,7 +223,7 @@ class steps_runtime {
       else if (++idle % 4096 == 0)
         std::this_thread::yield();
       else
-        board::cpu_relax();
+        os::cpu_relax();
     }
   }
 

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "loops/competitor_of.hpp"
-#include "os/pinning.hpp"
+#include "os/cpu/pinning.hpp"
 
 namespace tri::bench {
 namespace {

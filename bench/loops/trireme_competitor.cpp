@@ -3,7 +3,7 @@
 #include <vector>
 
 #include "loops/competitor_of.hpp"
-#include "os/pinning.hpp"
+#include "os/cpu/pinning.hpp"
 #include "trireme/loops.hpp"
 
 namespace tri::bench {
@@ -14,7 +14,7 @@ class trireme_runtime {
   explicit trireme_runtime(const comparison_setup& setup) {
     os::pin_this_thread(setup.first_cpu);
     for (const std::string& text : schedules()) {
-      if (text != "serial") schedules_.push_back(tri::loops::parse_schedule(text));
+      if (text != "serial") schedules_.push_back(tri::schedules::parse_schedule(text));
     }
     // Each schedule of each loop remembers for itself.
     for (std::size_t i = 0; i < schedules_.size() * places; ++i) records_.push_back(std::make_unique<loop_record>());
@@ -40,7 +40,7 @@ class trireme_runtime {
 
  private:
   using loop_record = tri::loops::loop_record;
-  std::vector<tri::loops::schedule> schedules_;
+  std::vector<tri::schedules::schedule> schedules_;
   std::vector<std::unique_ptr<loop_record>> records_;
 };
 

@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "framework/allocators.hpp"
+#include "messages/allocators.hpp"
 #include "messages/pes.hpp"
 #include "messages/rows.hpp"
 #include "os/clock.hpp"

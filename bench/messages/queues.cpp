@@ -20,7 +20,7 @@
 #include "messages/rows.hpp"
 #include "messages/tbb_queue.hpp"
 #include "os/clock.hpp"
-#include "os/pinning.hpp"
+#include "os/cpu/pinning.hpp"
 #include "sched/inbox.hpp"
 #include "sched/inbox_reader.hpp"
 

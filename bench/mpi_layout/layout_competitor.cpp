@@ -4,8 +4,8 @@
 #include <functional>
 #include <vector>
 
-#include "mpi/layout/layout_encoder.hpp"
-#include "mpi/layout/transfer.hpp"
+#include "mpi/datatypes/layout/layout_encoder.hpp"
+#include "mpi/datatypes/layout/transfer.hpp"
 #include "mpi_layout/competitor.hpp"
 #include "mpi_layout/shapes.hpp"
 

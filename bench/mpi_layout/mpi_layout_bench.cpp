@@ -1,6 +1,6 @@
-// How fast strided data moves: layouts of src/mpi/layout, memcpy of as many contiguous bytes, and every MPI library
-// that is installed, taking turns batch by batch in one run on one core. Prints GB/s (packed bytes, medians over the
-// rounds) and, in brackets, the tenth and ninetieth percentile of ours.
+// How fast strided data moves: layouts of src/mpi/datatypes/layout, memcpy of as many contiguous bytes, and every MPI
+// library that is installed, taking turns batch by batch in one run on one core. Prints GB/s (packed bytes, medians
+// over the rounds) and, in brackets, the tenth and ninetieth percentile of ours.
 //   mpi_layout_bench [cpu [rounds]]
 #include <sched.h>
 

@@ -11,7 +11,7 @@
 
 #include "framework/event_counter.hpp"
 #include "os/clock.hpp"
-#include "os/pinning.hpp"
+#include "os/cpu/pinning.hpp"
 #include "wire/port.hpp"
 
 namespace tri::bench {

@@ -25,7 +25,7 @@
 #include "framework/cacheline.hpp"
 #include "os/child_process.hpp"
 #include "os/clock.hpp"
-#include "os/pinning.hpp"
+#include "os/cpu/pinning.hpp"
 #include "wire/backend.hpp"
 #include "wire/cache_backend.hpp"
 

@@ -9,7 +9,7 @@
 #include <thread>
 #include <utility>
 
-#include "os/pinning.hpp"
+#include "os/cpu/pinning.hpp"
 #include "wire/backend.hpp"
 #include "wire/port.hpp"
 

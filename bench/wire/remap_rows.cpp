@@ -19,7 +19,7 @@
 #include "framework/cacheline.hpp"
 #include "framework/statistics.hpp"
 #include "os/clock.hpp"
-#include "os/pinning.hpp"
+#include "os/cpu/pinning.hpp"
 #include "wire/page_exchange.hpp"
 #include "wire/rows.hpp"
 

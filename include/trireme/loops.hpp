@@ -164,7 +164,7 @@ tiled_range<std::int64_t, Dimensions> tiles(const std::int64_t (&counts)[Dimensi
 
 /// How a loop is run. Converts from the text of a schedule: parallel_for(n, body, "hybrid,0.8").
 struct loop_options {
-  loops::schedule schedule{};
+  schedules::schedule schedule{};
   /// Memory of the loop. Null: the memory of the body's type, hence, for a lambda, of the call site. A function pointer
   /// or a std::function has none of its own: then nothing is learned.
   loops::loop_record* record = nullptr;
@@ -174,10 +174,10 @@ struct loop_options {
   loop_options(std::source_location here = std::source_location::current()) : location(here) {}
   /// Throws std::invalid_argument that describes the error in the text.
   loop_options(std::string_view schedule_text, std::source_location here = std::source_location::current())
-      : schedule(loops::schedule_named(schedule_text)), location(here) {}
+      : schedule(schedules::schedule_named(schedule_text)), location(here) {}
   loop_options(const char* schedule_text, std::source_location here = std::source_location::current())
       : loop_options(std::string_view(schedule_text), here) {}
-  loop_options(const loops::schedule& chosen, std::source_location here = std::source_location::current())
+  loop_options(const schedules::schedule& chosen, std::source_location here = std::source_location::current())
       : schedule(chosen), location(here) {}
 };
 
@@ -365,7 +365,7 @@ T parallel_reduce(const Range& over, T initial, Value&& value, Combine&& combine
     for (std::optional<T>& each : partial) initial = combine(std::move(initial), std::move(*each));
     return initial;
   }
-  loops::ordered_partials<T> partial(static_cast<std::size_t>(loop_participants()));
+  schedules::ordered_partials<T> partial(static_cast<std::size_t>(loop_participants()));
   const auto run_chunk = [&](const loop_chunk<std::uint64_t>& chunk) {
     std::uint64_t index = chunk.front();
     T running = value_at(whole.at(index), chunk.participant());

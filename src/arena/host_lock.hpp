@@ -9,7 +9,7 @@
 #include <atomic>
 #include <cstdint>
 
-#include "os/cpu_hints.hpp"
+#include "os/cpu/cpu_hints.hpp"
 
 namespace tri::arena {
 

@@ -21,7 +21,7 @@
 #include <cstdint>
 #include <type_traits>
 
-#include "os/cpu_hints.hpp"
+#include "os/cpu/cpu_hints.hpp"
 #include "trireme/detail/arena/sanitizer_handover.hpp"
 
 namespace tri::arena {

@@ -37,11 +37,11 @@ task_slot* board_pe::find_slot(const task_spec& spec) {
     task_slot& slot = view_.slots()[index];
     if (slot.in_use != 0) continue;
     // These lines were last written by helpers. Prefetch them together instead of missing one after the other.
-    prefetch_to_write(&slot.state);
-    prefetch_to_write(slot.arguments);
-    prefetch_to_write(slot.arguments + argument_words / 2);
+    os::prefetch_to_write(&slot.state);
+    os::prefetch_to_write(slot.arguments);
+    os::prefetch_to_write(slot.arguments + argument_words / 2);
     const auto lines = view_.lines_of_slot(index).subspan(spec.first_participant, spec.participants);
-    for (const claim_line& line : lines) prefetch_to_write(&line);
+    for (const claim_line& line : lines) os::prefetch_to_write(&line);
     if (recycle_slot(slot.state)) return &slot;
   }
   return nullptr;

@@ -10,8 +10,8 @@
 
 #include "board/board_view.hpp"
 #include "board/claim_search.hpp"
-#include "board/cpu_hints.hpp"
 #include "board/progress_pe.hpp"
+#include "os/cpu/cpu_hints.hpp"
 
 namespace tri::board {
 
@@ -73,7 +73,7 @@ class board_pe {
     while (!finished(handle)) wait();
     release(handle);
   }
-  void finish(task_handle handle) { finish(handle, cpu_relax); }
+  void finish(task_handle handle) { finish(handle, os::cpu_relax); }
 
   // post and finish in one. With one chunk, or no slot free, the caller runs all of it in place.
   template <class Wait>
@@ -85,7 +85,7 @@ class board_pe {
       run_in_place(spec);
     }
   }
-  void run(const task_spec& spec) { run(spec, cpu_relax); }
+  void run(const task_spec& spec) { run(spec, os::cpu_relax); }
 
   // Enters the nearest open task that has work and runs chunks of it as long as there are any and `again()` is true,
   // called after every claim. Returns the number of chunks run; 0 when there was nothing to do. Never waits.
@@ -151,7 +151,7 @@ class board_pe {
   template <class Again>
   std::uint32_t help_slot(std::uint32_t index, Again& again) {
     task_slot& slot = view_.slots()[index];
-    prefetch_to_write(&view_.lines_of_slot(index)[pe_]);
+    os::prefetch_to_write(&view_.lines_of_slot(index)[pe_]);
     __builtin_prefetch(slot.arguments);
     __builtin_prefetch(slot.arguments + argument_words / 2);
     if (!announce_in_slot(slot.state)) {

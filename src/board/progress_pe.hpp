@@ -7,7 +7,7 @@
 #include <span>
 
 #include "board/board_view.hpp"
-#include "board/cpu_hints.hpp"
+#include "os/cpu/cpu_hints.hpp"
 
 namespace tri::board {
 
@@ -45,7 +45,7 @@ class progress_pe {
   bool help_in(host_words& words);
   bool run_entry(std::uint32_t owner);
   void hold_own() {
-    while (!try_hold(pe_)) cpu_relax();
+    while (!try_hold(pe_)) os::cpu_relax();
   }
 
   board_view view_;

@@ -10,7 +10,7 @@
 #include <stdexcept>
 
 #include "config/suggestion.hpp"
-#include "os/cpu_list.hpp"
+#include "os/cpu/cpu_list.hpp"
 
 namespace tri::config {
 namespace {

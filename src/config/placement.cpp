@@ -7,8 +7,8 @@
 #include <stdexcept>
 
 #include "config/configuration.hpp"
-#include "os/cpu_list.hpp"
-#include "os/topology.hpp"
+#include "os/cpu/cpu_list.hpp"
+#include "os/cpu/topology.hpp"
 
 namespace tri::config {
 namespace {

@@ -19,7 +19,7 @@
 #include "launch/host_link.hpp"
 #include "launch/launcher_mode.hpp"
 #include "launch/local_processes.hpp"
-#include "launch/peer_liveness.hpp"
+#include "launch/peer_timeouts.hpp"
 #include "os/clock.hpp"
 #include "os/standard_output.hpp"
 
@@ -113,14 +113,14 @@ class agent final : public process_events {
     while (phase_ == phase::serving) {
       const std::optional<link_message> message = take_frame(link_.received());
       if (!message) return;
-      if (liveness_) liveness_->begins(the_launcher, os::now_ns());
+      if (timeouts_) timeouts_->begins(the_launcher, os::now_ns());
       handle(*message);
     }
   }
 
   void handle(const link_message& message) {
     switch (message.kind) {
-      case link_kind::alive:
+      case link_kind::heartbeat:
         return;
       case link_kind::place:
         job_.first = message.process;
@@ -128,8 +128,8 @@ class agent final : public process_events {
         job_.processes = number_of(message, 0);
         job_.machines = number_of(message, 1);
         peer_timeout_ms_ = number_of(message, 2);
-        liveness_.emplace(peer_timeout_ms_ * ns_of_ms);
-        liveness_->begins(the_launcher, os::now_ns());
+        timeouts_.emplace(peer_timeout_ms_ * ns_of_ms);
+        timeouts_->begins(the_launcher, os::now_ns());
         return;
       case link_kind::folder:
         if (chdir(message.text.c_str()) != 0)
@@ -213,7 +213,7 @@ class agent final : public process_events {
   int wait_ms() const {
     if (phase_ == phase::flushing)
       return static_cast<int>(std::clamp<std::int64_t>((flush_until_ns_ - os::now_ns()) / ns_of_ms + 1, 0, 60'000));
-    if (!liveness_ || peer_timeout_ms_ == 0) return -1;
+    if (!timeouts_ || peer_timeout_ms_ == 0) return -1;
     return std::clamp(peer_timeout_ms_ / 4, 1, 60'000);
   }
 
@@ -225,12 +225,12 @@ class agent final : public process_events {
       if (!link_.waiting()) phase_ = phase::over;
       if (now >= flush_until_ns_) stop("the launcher does not read");
     }
-    if (!liveness_ || peer_timeout_ms_ == 0 || phase_ != phase::serving) return;
+    if (!timeouts_ || peer_timeout_ms_ == 0 || phase_ != phase::serving) return;
     if (now - last_report_ns_ >= peer_timeout_ms_ / 4 * ns_of_ms) {
       last_report_ns_ = now;
-      link_.send({.kind = link_kind::alive});
+      link_.send({.kind = link_kind::heartbeat});
     }
-    if (liveness_->overdue(now))
+    if (timeouts_->overdue(now))
       stop(fmt::format("nothing was heard of the launcher for {} s (--peer-timeout)", peer_timeout_ms_ / 1000));
   }
 
@@ -238,7 +238,7 @@ class agent final : public process_events {
   launcher_mode mode_;
   host_link link_;
   local_job job_;
-  std::optional<peer_liveness> liveness_;
+  std::optional<peer_timeouts> timeouts_;
   int peer_timeout_ms_ = 0;
   std::int64_t last_report_ns_ = 0;
   std::int64_t output_on_its_way_ = 0;

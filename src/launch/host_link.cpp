@@ -69,7 +69,8 @@ std::optional<link_message> take_frame(std::string& bytes) {
   if (bytes.size() < sizeof header) return std::nullopt;
   std::memcpy(&header, bytes.data(), sizeof header);
   if (header.bytes < sizeof header || header.bytes > most_frame_bytes ||
-      header.text_bytes > header.bytes - sizeof header || header.kind > static_cast<std::uint16_t>(link_kind::alive)) {
+      header.text_bytes > header.bytes - sizeof header ||
+      header.kind > static_cast<std::uint16_t>(link_kind::heartbeat)) {
     throw boot::protocol_error(
         fmt::format("a message between hosts of kind {} says that it has {} bytes, {} of them text", header.kind,
                     header.bytes, header.text_bytes));

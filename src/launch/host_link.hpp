@@ -42,11 +42,11 @@ enum class link_kind : std::uint16_t {
   printed,       // process, number = 1: on standard error; text, empty at the end
   ended,         // nothing is left, and all that was printed has been sent
   // From both.
-  alive
+  heartbeat
 };
 
 struct link_message {
-  link_kind kind = link_kind::alive;
+  link_kind kind = link_kind::heartbeat;
   std::int32_t process = 0;
   std::int64_t number = 0;
   std::string text = {};

@@ -22,7 +22,7 @@
 #include "launch/launcher_mode.hpp"
 #include "launch/local_processes.hpp"
 #include "launch/nonblocking_output.hpp"
-#include "launch/peer_liveness.hpp"
+#include "launch/peer_timeouts.hpp"
 #include "launch/remote_host.hpp"
 #include "os/child_process.hpp"
 #include "os/clock.hpp"
@@ -46,7 +46,7 @@ class launcher final : public process_events {
       : options_(options),
         machines_(boot::layout::even(options.processes, std::max<int>(1, static_cast<int>(options.hosts.size())))),
         monitor_(machines_, options.hosts),
-        liveness_(static_cast<std::int64_t>(options.peer_timeout_s * 1e9)) {
+        timeouts_(static_cast<std::int64_t>(options.peer_timeout_s * 1e9)) {
     if (!nonblocking_output::same_target(STDOUT_FILENO, STDERR_FILENO)) error_.emplace(STDERR_FILENO);
   }
   launcher(const launcher&) = delete;
@@ -71,7 +71,7 @@ class launcher final : public process_events {
   int wait_ms() const;
   void take_signals();
   void keep_time();
-  void keep_time_with_hosts(std::int64_t now);
+  void exchange_heartbeats(std::int64_t now);
   host_processes& group_of(int process) { return *groups_[static_cast<std::size_t>(machines_.host_of(process))]; }
 
   void started(int process, pid_t pid) override { monitor_.started(process, pid); }
@@ -97,7 +97,7 @@ class launcher final : public process_events {
   boot::layout machines_;
   job_monitor monitor_;
   launcher_mode mode_;
-  peer_liveness liveness_;           // by process: stopped by a signal
+  peer_timeouts timeouts_;           // by process: stopped by a signal
   std::int64_t last_report_ns_ = 0;  // when we last sent to the agents
   std::vector<remote_host*> hosts_;  // of groups_, when there are several hosts
   nonblocking_output output_{STDOUT_FILENO};
@@ -173,7 +173,7 @@ void launcher::end_groups() {
 
 int launcher::wait_ms() const {
   std::optional<std::int64_t> until = timer_ns_;
-  for (const auto& other : {deadline_ns_, liveness_.next_ns()})
+  for (const auto& other : {deadline_ns_, timeouts_.next_ns()})
     if (other && (!until || *other < *until)) until = other;
   if (!hosts_.empty() && options_.peer_timeout_s > 0) {
     const std::int64_t next_report_ns = last_report_ns_ + static_cast<std::int64_t>(options_.peer_timeout_s * 1e9) / 4;
@@ -225,20 +225,20 @@ void launcher::keep_time() {
     deadline_ns_.reset();
     monitor_.out_of_time(options_.timeout_s);
   }
-  while (const std::optional<int> process = liveness_.overdue(now))
+  while (const std::optional<int> process = timeouts_.overdue(now))
     monitor_.stopped_too_long(*process, options_.peer_timeout_s);
-  keep_time_with_hosts(now);
+  exchange_heartbeats(now);
 }
 
 // Each side receives from the other at least four times within the limit, so a timeout means a lost network or a
 // stopped host.
-void launcher::keep_time_with_hosts(std::int64_t now) {
+void launcher::exchange_heartbeats(std::int64_t now) {
   const auto limit_ns = static_cast<std::int64_t>(options_.peer_timeout_s * 1e9);
   if (hosts_.empty() || limit_ns == 0) return;
   const bool report = now - last_report_ns_ >= limit_ns / 4;
   if (report) last_report_ns_ = now;
   for (remote_host* each : hosts_) {
-    if (report) each->say_alive();
+    if (report) each->send_heartbeat();
     if (!each->ended() && now - each->heard_ns() >= limit_ns)
       each->give_up(fmt::format("nothing was heard of it for {} s (--peer-timeout)", options_.peer_timeout_s));
   }
@@ -265,16 +265,16 @@ void launcher::said(int process, pid_t pid, const boot::bootstrap_message& messa
 }
 
 void launcher::exited(int process, int wait_status) {
-  liveness_.ends(process);
+  timeouts_.ends(process);
   act();  // its earlier messages
   monitor_.exited(process, wait_status);
 }
 
 void launcher::stopped(int process, bool stopped) {
   if (stopped)
-    liveness_.begins(process, os::now_ns());
+    timeouts_.begins(process, os::now_ns());
   else
-    liveness_.ends(process);
+    timeouts_.ends(process);
 }
 
 void launcher::printed(int process, bool error, std::string_view text) {

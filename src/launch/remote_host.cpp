@@ -184,7 +184,7 @@ int remote_host::checked_process(const link_message& message) const {
 
 void remote_host::handle(const link_message& message) {
   switch (message.kind) {
-    case link_kind::alive:
+    case link_kind::heartbeat:
       return;
     case link_kind::started:
       return events_.started(checked_process(message), static_cast<pid_t>(message.number));

@@ -49,7 +49,7 @@ class remote_host final : public host_processes {
   // life of ours.
   std::int64_t heard_ns() const { return heard_ns_; }
   std::optional<std::int64_t> next_ns() const { return gone_ ? std::nullopt : shell_until_ns_; }
-  void say_alive() { say({.kind = link_kind::alive}); }
+  void send_heartbeat() { say({.kind = link_kind::heartbeat}); }
   void give_up(const std::string& text);  // it has been silent for too long
 
  private:

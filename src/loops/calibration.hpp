@@ -5,6 +5,8 @@
 #include <cstdint>
 #include <functional>
 
+#include "schedules/learning/fraction_record.hpp"
+
 namespace tri::loops {
 
 inline constexpr std::uint32_t fewest_trials = 9;
@@ -26,5 +28,9 @@ double claim_time_of(double dynamic_time, double static_time, std::uint32_t part
 /// The time of a claim on this machine, in ticks: an empty loop chunk by chunk and in blocks, with the team of the
 /// calling thread. Measured once, at the first call, in some milliseconds; what costs_of_this_machine() plans with.
 const calibrated_value& claim_time_of_this_machine();
+
+/// Numbers of this machine for the schedules with a model, in ticks, measured at the first call: some tens of
+/// milliseconds.
+const schedules::machine_costs& costs_of_this_machine();
 
 }  // namespace tri::loops

@@ -16,6 +16,7 @@
 #include <tuple>
 #include <vector>
 
+#include "loops/calibration.hpp"
 #include "os/clock.hpp"
 #include "schedules/loop_memory.hpp"
 #include "schedules/loop_sequence.hpp"
@@ -24,6 +25,7 @@
 #include "trireme/schedule.hpp"
 
 using namespace tri::loops;
+using namespace tri::schedules;
 
 namespace {
 

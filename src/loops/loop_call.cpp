@@ -5,10 +5,10 @@
 #include <cstring>
 
 #include "board/board_pe.hpp"
-#include "board/cpu_hints.hpp"
 #include "board/operation_table.hpp"
 #include "loops/loop_participant.hpp"
 #include "os/clock.hpp"
+#include "os/cpu/cpu_hints.hpp"
 #include "schedules/loop_layout.hpp"
 #include "schedules/loop_times.hpp"
 
@@ -97,7 +97,8 @@ void loop_call::run_here(std::uint64_t items, int number) noexcept {
   }
 }
 
-board::task_handle post_loop(loop_participant& me, loop_call& call, const loop_layout& layout, bool strict_owners) {
+board::task_handle post_loop(loop_participant& me, loop_call& call, const schedules::loop_layout& layout,
+                             bool strict_owners) {
   board::task_spec spec = task_of(layout);
   const bool table = !layout.bounds.empty() || !layout.in_order();
   call.layout_ = table ? &layout : nullptr;
@@ -132,7 +133,7 @@ void finish_loop(loop_participant& me, board::task_handle posted) {
   me.board().finish(posted, [&] {
     // Others are in their last chunks. If one of them has lost its core, it may be waiting for this one.
     if (++looks % 1024 != 0) {
-      board::cpu_relax();
+      os::cpu_relax();
       return;
     }
     sched_yield();

@@ -7,10 +7,13 @@
 
 #include "board/board_pe.hpp"
 
+namespace tri::schedules {
+struct loop_layout;
+}  // namespace tri::schedules
+
 namespace tri::loops {
 
 class loop_call;
-struct loop_layout;
 
 /// The calling thread as a poster of loops. Used by that thread alone.
 class loop_participant {
@@ -58,7 +61,8 @@ loop_participant* this_participant();
 /// Posts the loop for the team, which starts at once. `layout` must live until finish_loop. `strict_owners`: chunks
 /// that a layout reserves for an owner are run by no other, if the owners are sure to come. No handle: nothing was
 /// posted, because every slot of this thread has a loop in it; run it here.
-board::task_handle post_loop(loop_participant& me, loop_call& call, const loop_layout& layout, bool strict_owners);
+board::task_handle post_loop(loop_participant& me, loop_call& call, const schedules::loop_layout& layout,
+                             bool strict_owners);
 /// Takes part until nothing is left to claim, and waits for the chunks of the others. No exception leaves.
 void finish_loop(loop_participant& me, board::task_handle posted);
 

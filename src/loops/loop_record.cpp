@@ -5,13 +5,14 @@
 #include <stdexcept>
 #include <string>
 
+#include "loops/calibration.hpp"
 #include "loops/loop_reporter.hpp"
 #include "loops/loop_tuning.hpp"
 #include "loops/started_loop.hpp"
 #include "loops/team.hpp"
 #include "os/clock.hpp"
 #include "schedules/automatic_schedule.hpp"
-#include "schedules/learning_schedule.hpp"
+#include "schedules/learning/learning_schedule.hpp"
 #include "schedules/loop_times.hpp"
 
 namespace tri::loops {
@@ -19,18 +20,18 @@ namespace tri::loops {
 struct loop_record::memory {
   explicit memory(const std::source_location& where) : location(where) {}
   std::atomic<bool> in_use{false};
-  loop_times times{0, 0};
-  automatic_schedule automatic;
-  learning_schedule named;  // the schedule that the user named last
+  schedules::loop_times times{0, 0};
+  schedules::automatic_schedule automatic;
+  schedules::learning_schedule named;  // the schedule that the user named last
   const std::source_location location;
-  std::atomic<const schedule*> tuned{nullptr};  // from the tune file, once looked up
-  std::atomic<site_times*> report{nullptr};     // its times, once requested; owned by the report
+  std::atomic<const schedules::schedule*> tuned{nullptr};  // from the tune file, once looked up
+  std::atomic<site_times*> report{nullptr};                // its times, once requested; owned by the report
 };
 
 loop_record::loop_record(const std::source_location& location) : memory_(std::make_unique<memory>(location)) {}
 loop_record::~loop_record() = default;
-const automatic_schedule& loop_record::automatic() const { return memory_->automatic; }
-const learning_schedule& loop_record::named() const { return memory_->named; }
+const schedules::automatic_schedule& loop_record::automatic() const { return memory_->automatic; }
+const schedules::learning_schedule& loop_record::named() const { return memory_->named; }
 
 // Access to a record's parts for the thread that has taken it.
 class record_user {
@@ -42,13 +43,13 @@ class record_user {
   static void release(loop_record& record) {
     record.memory_->in_use.store(false, std::memory_order_release);  // pairs: record.release
   }
-  static automatic_schedule& automatic(loop_record& record) { return record.memory_->automatic; }
-  static learning_schedule& named(loop_record& record) { return record.memory_->named; }
-  static loop_times& times(loop_record& record) { return record.memory_->times; }
+  static schedules::automatic_schedule& automatic(loop_record& record) { return record.memory_->automatic; }
+  static schedules::learning_schedule& named(loop_record& record) { return record.memory_->named; }
+  static schedules::loop_times& times(loop_record& record) { return record.memory_->times; }
   // The schedule of a loop for which the program names none. relaxed: a thread that finds null looks it up again, in
   // data that never changes once a loop has run.
-  static const schedule& tuned(loop_record& record) {
-    const schedule* known = record.memory_->tuned.load(std::memory_order_relaxed);
+  static const schedules::schedule& tuned(loop_record& record) {
+    const schedules::schedule* known = record.memory_->tuned.load(std::memory_order_relaxed);
     if (known == nullptr) {
       known = &tuned_schedule(record.memory_->location);
       record.memory_->tuned.store(known, std::memory_order_relaxed);
@@ -70,12 +71,15 @@ class record_user {
   }
 };
 
-started_loop::started_loop(loop_call& call, std::uint64_t items, const schedule& wanted, loop_record* record,
+started_loop::started_loop(loop_call& call, std::uint64_t items, const schedules::schedule& wanted, loop_record* record,
                            bool keeps_slot)
     : call_(call), me_(this_participant()) {
   if (items == 0) return;
-  const bool tuned = wanted.kind == schedule_kind::automatic && tuning.load(std::memory_order_relaxed);  // as declared
-  const schedule& which = !tuned ? wanted : record != nullptr ? record_user::tuned(*record) : default_schedule();
+  const bool tuned =
+      wanted.kind == schedules::schedule_kind::automatic && tuning.load(std::memory_order_relaxed);  // as declared
+  const schedules::schedule& which = !tuned              ? wanted
+                                     : record != nullptr ? record_user::tuned(*record)
+                                                         : default_schedule();
   if (me_ == nullptr || me_->participants() == 1 || items == 1) {
     run_alone(items, which, record);
     return;
@@ -97,21 +101,21 @@ started_loop::started_loop(loop_call& call, std::uint64_t items, const schedule&
   }
 }
 
-void started_loop::start(std::uint64_t items, const schedule& which) {
+void started_loop::start(std::uint64_t items, const schedules::schedule& which) {
   const std::uint32_t participants = me_->participants();
   const auto measure = [&](learner whose) {
     start_measuring(items, participants);
     learner_ = whose;
   };
-  const bool automatic = which.kind == schedule_kind::automatic;
-  const loop_layout* layout = nullptr;
+  const bool automatic = which.kind == schedules::schedule_kind::automatic;
+  const schedules::loop_layout* layout = nullptr;
   if (record_ == nullptr) {  // nothing is remembered
-    own_layout_ =
-        std::make_unique<loop_layout>(automatic ? *automatic_schedule().next(items, participants).layout
-                                                : layout_of(which, items, participants, {.claimers = me_->claimers()}));
+    own_layout_ = std::make_unique<schedules::loop_layout>(
+        automatic ? *schedules::automatic_schedule().next(items, participants).layout
+                  : schedules::layout_of(which, items, participants, {.claimers = me_->claimers()}));
     layout = own_layout_.get();
   } else if (automatic) {
-    const automatic_schedule::decision decided = record_user::automatic(*record_).next(items, participants);
+    const schedules::automatic_schedule::decision decided = record_user::automatic(*record_).next(items, participants);
     if (decided.measure) measure(learner::automatic);
     if (decided.in_place) {
       if (reported_ != nullptr && learner_ == learner::none) measure(learner::none);
@@ -120,7 +124,7 @@ void started_loop::start(std::uint64_t items, const schedule& which) {
     }
     layout = decided.layout;
   } else {
-    const learning_schedule::decision decided =
+    const schedules::learning_schedule::decision decided =
         record_user::named(*record_).next(which, items, participants, &costs_of_this_machine, me_->claimers());
     if (decided.measure) measure(learner::named);
     call_.tasklet_owners = decided.tasklet_owners;
@@ -140,7 +144,7 @@ void started_loop::run_in_place(std::uint64_t items) {
   --me_->depth;
 }
 
-void started_loop::run_alone(std::uint64_t items, const schedule& which, loop_record* record) {
+void started_loop::run_alone(std::uint64_t items, const schedules::schedule& which, loop_record* record) {
   const int number = me_ != nullptr ? me_->number() : 0;
   if (current_measuring.load(std::memory_order_relaxed) == loop_measuring::off) {  // relaxed: as declared
     call_.run_here(items, number);
@@ -152,7 +156,7 @@ void started_loop::run_alone(std::uint64_t items, const schedule& which, loop_re
   call_.run_here(items, number);
 }
 
-void started_loop::prepare_report(loop_record* record, const schedule& which) {
+void started_loop::prepare_report(loop_record* record, const schedules::schedule& which) {
   if (record == nullptr) {
     count_loop_without_record();
   } else if (record_ == nullptr) {
@@ -165,7 +169,7 @@ void started_loop::prepare_report(loop_record* record, const schedule& which) {
 
 // Its times go into the record's, which no other thread uses meanwhile.
 void started_loop::start_measuring(std::uint64_t items, std::uint32_t participants) {
-  loop_times& times = record_user::times(*record_);
+  schedules::loop_times& times = record_user::times(*record_);
   times.reset(items, participants);
   if (reported_ != nullptr) times.keep_chunks();
   call_.times = &times;
@@ -184,7 +188,7 @@ bool started_loop::run_on_one_core(std::uint64_t items) {
 }
 
 void started_loop::report() {
-  const loop_times& times = record_user::times(*record_);
+  const schedules::loop_times& times = record_user::times(*record_);
   const bool alone = me_ == nullptr || me_->participants() == 1 || times.items() == 1;
   const measured_execution one{.began = began_,
                                .ended = os::ticks(),
@@ -220,7 +224,7 @@ void started_loop::wait() {
   if (record_ == nullptr) return;
   if (reported_ != nullptr) [[unlikely]]
     report();
-  const loop_times& times = record_user::times(*record_);
+  const schedules::loop_times& times = record_user::times(*record_);
   if (!call_.failed()) {  // skipped iterations would look fast
     if (learner_ == learner::automatic) record_user::automatic(*record_).learn(times, os::ticks() - began_);
     if (learner_ == learner::named) record_user::named(*record_).learn(times, os::ticks() - began_);
@@ -234,13 +238,14 @@ bool started_loop::finished() const {
   return me_->board().finished(posted_);
 }
 
-void run_loop(loop_call& call, std::uint64_t items, const schedule& which, loop_record* record) {
+void run_loop(loop_call& call, std::uint64_t items, const schedules::schedule& which, loop_record* record) {
   started_loop(call, items, which, record).wait();
 }
 
 void end_started_loop::operator()(started_loop* started) const { delete started; }
 
-started_loop_ptr start_loop(loop_call& call, std::uint64_t items, const schedule& which, loop_record* record) {
+started_loop_ptr start_loop(loop_call& call, std::uint64_t items, const schedules::schedule& which,
+                            loop_record* record) {
   return started_loop_ptr(new started_loop(call, items, which, record, true));
 }
 

@@ -125,11 +125,11 @@ void report_at_end(bool prints, bool in_detail, const std::string& file) {
 
 }  // namespace
 
-void site_times::add(const measured_execution& one, const schedule& which) {
+void site_times::add(const measured_execution& one, const schedules::schedule& which) {
   const double elapsed = ticks_between(one.began, one.ended);
   double busy = 0.0, idle = 0.0, between = 0.0, longest = 0.0;
   std::uint64_t claims = 0;
-  for (const loop_times::participant_times& each : one.times->participants()) {
+  for (const schedules::loop_times::participant_times& each : one.times->participants()) {
     const auto own = static_cast<double>(each.busy);
     claims += each.claims;
     busy += own;
@@ -194,7 +194,7 @@ loop_site_report site_times::row(double seconds_per_tick) const {
     row.schedule = to_text(sums_.which);
     for (const std::string_view each : features_of(sums_.which)) row.features.emplace_back(each);
   }
-  for (const participant_chunks& each : sums_.chunks.participants()) {
+  for (const schedules::participant_chunks& each : sums_.chunks.participants()) {
     row.by_participant.push_back(
         {.chunks = each.chunks,
          .from_pool = each.from_pool,

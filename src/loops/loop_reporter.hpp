@@ -28,8 +28,8 @@ struct measured_execution {
   std::uint64_t began = 0;
   std::uint64_t ended = 0;
   std::uint32_t participants = 1;
-  const loop_times* times = nullptr;
-  const loop_layout* layout = nullptr;  ///< none: it was not shared out
+  const schedules::loop_times* times = nullptr;
+  const schedules::loop_layout* layout = nullptr;  ///< none: it was not shared out
 };
 
 /// Sums over the executions of one loop. Any thread.
@@ -38,7 +38,7 @@ class site_times {
   explicit site_times(const std::source_location& location) : location_(location) {}
 
   /// A shared execution, or one on one core that measures the work without data movement.
-  void add(const measured_execution& one, const schedule& which);
+  void add(const measured_execution& one, const schedules::schedule& which);
   void add_one_core(const measured_execution& one);
   /// One that could not be measured: the record was in use.
   void add_unmeasured() { unmeasured_.fetch_add(1, std::memory_order_relaxed); }  // relaxed: a count
@@ -62,8 +62,8 @@ class site_times {
     std::uint64_t last_items = 0;
     std::uint32_t participants = 0;  // of the last one
     std::uint32_t fewest = 0, most = 0;
-    schedule which;
-    chunk_statistics chunks;
+    schedules::schedule which;
+    schedules::chunk_statistics chunks;
     std::vector<float> steps;      // ticks from the begin of one to that of the next, the first most_steps
     std::uint64_t last_begin = 0;  // 0: the next interval is not a step
     double elapsed = 0.0;

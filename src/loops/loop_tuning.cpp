@@ -9,8 +9,8 @@
 #include <utility>
 
 #include "config/json_number.hpp"
-#include "os/pinning.hpp"
-#include "os/topology.hpp"
+#include "os/cpu/pinning.hpp"
+#include "os/cpu/topology.hpp"
 
 namespace tri::loops {
 namespace {
@@ -18,8 +18,8 @@ namespace {
 using nlohmann::json;
 
 struct tuned_schedules {
-  schedule usual;
-  std::map<std::pair<std::string, std::uint32_t>, schedule> by_location;
+  schedules::schedule usual;
+  std::map<std::pair<std::string, std::uint32_t>, schedules::schedule> by_location;
 };
 // Never destroyed: loops may run while the process ends.
 tuned_schedules& all_tuned() {
@@ -36,9 +36,9 @@ std::string cpu_model() {
   return "unknown CPU";
 }
 
-schedule schedule_of(const std::string& file, const std::string& text) {
+schedules::schedule schedule_of(const std::string& file, const std::string& text) {
   try {
-    return parse_schedule(text);
+    return schedules::parse_schedule(text);
   } catch (const std::invalid_argument& problem) {
     throw tune_file_error(fmt::format("{}: {}", file, problem.what()));
   }
@@ -95,7 +95,7 @@ void set_loop_tuning(const std::string& schedule_text, const std::string& file) 
   if (schedule_text == "automatic" && file.empty()) return;
   tuned_schedules& all = all_tuned();
   try {
-    all.usual = parse_schedule(schedule_text);
+    all.usual = schedules::parse_schedule(schedule_text);
   } catch (const std::invalid_argument& problem) {
     throw std::invalid_argument(fmt::format("loops_schedule: {}", problem.what()));
   }
@@ -105,16 +105,16 @@ void set_loop_tuning(const std::string& schedule_text, const std::string& file) 
       throw tune_file_error(fmt::format(
           "tune file {}: it is for an OpenMP program; `trireme exec --omp --tune-file {}` uses it", file, file));
     }
-    if (!tuned.schedule.empty() && schedule_text == "automatic") all.usual = parse_schedule(tuned.schedule);
+    if (!tuned.schedule.empty() && schedule_text == "automatic") all.usual = schedules::parse_schedule(tuned.schedule);
     for (const tuned_loop& each : tuned.loops)
-      all.by_location.insert_or_assign({each.file, each.line}, parse_schedule(each.schedule));
+      all.by_location.insert_or_assign({each.file, each.line}, schedules::parse_schedule(each.schedule));
   }
   tuning.store(true, std::memory_order_relaxed);  // relaxed: as declared
 }
 
-const schedule& default_schedule() { return all_tuned().usual; }
+const schedules::schedule& default_schedule() { return all_tuned().usual; }
 
-const schedule& tuned_schedule(const std::source_location& location) {
+const schedules::schedule& tuned_schedule(const std::source_location& location) {
   const tuned_schedules& all = all_tuned();
   const auto found = all.by_location.find({location.file_name(), location.line()});
   return found != all.by_location.end() ? found->second : all.usual;

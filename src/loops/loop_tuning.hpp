@@ -48,8 +48,8 @@ inline std::atomic<bool> tuning{false};
 /// Texts as the options have them. Throws std::invalid_argument.
 void set_loop_tuning(const std::string& schedule_text, const std::string& file);
 
-const schedule& default_schedule();
+const schedules::schedule& default_schedule();
 /// That of the tune file for the location, or the default one.
-const schedule& tuned_schedule(const std::source_location& location);
+const schedules::schedule& tuned_schedule(const std::source_location& location);
 
 }  // namespace tri::loops

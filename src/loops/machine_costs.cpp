@@ -2,8 +2,8 @@
 #include "loops/calibration.hpp"
 #include "loops/loop_participant.hpp"
 #include "os/clock.hpp"
-#include "schedules/learning_schedule.hpp"
-#include "schedules/noise_samples.hpp"
+#include "schedules/learning/learning_schedule.hpp"
+#include "schedules/learning/noise_samples.hpp"
 #include "trireme/detail/loops/loop_record.hpp"
 
 namespace tri::loops {
@@ -15,14 +15,14 @@ const calibrated_value& claim_time_of_this_machine() {
     // As a loop inside a loop: the others need not come, for they may be waiting for these numbers.
     if (me != nullptr) ++me->depth;
     constexpr std::uint64_t iterations = 5000;
-    const auto time_of = [&](const schedule& which) {
+    const auto time_of = [&](const schedules::schedule& which) {
       loop_call call([](const void*, std::uint64_t, std::uint64_t, int) {}, nullptr, 0);
       const std::uint64_t began = os::ticks();
       run_loop(call, iterations, which, nullptr);
       return static_cast<double>(os::ticks() - began);
     };
-    const schedule dynamic{.kind = schedule_kind::dynamic, .chunk = 1};
-    const schedule blocks{.kind = schedule_kind::static_blocks};
+    const schedules::schedule dynamic{.kind = schedules::schedule_kind::dynamic, .chunk = 1};
+    const schedules::schedule blocks{.kind = schedules::schedule_kind::static_blocks};
     const calibrated_value value = calibrate(
         [&] {
           const double claimed = time_of(dynamic);
@@ -35,13 +35,13 @@ const calibrated_value& claim_time_of_this_machine() {
   return measured;
 }
 
-const machine_costs& costs_of_this_machine() {
-  static const machine_costs measured = [] {
-    machine_costs costs;
+const schedules::machine_costs& costs_of_this_machine() {
+  static const schedules::machine_costs measured = [] {
+    schedules::machine_costs costs;
     costs.claim_time = claim_time_of_this_machine().value;
     // Noise: a quantum of some ten microseconds. The extremes are one accident; the 99.9th of a hundred is an event.
     volatile double value = 2.0;
-    const core_samples samples = record_quanta(
+    const schedules::core_samples samples = schedules::record_quanta(
         -1, 2000,
         [&] {
           double root = value;
@@ -49,7 +49,7 @@ const machine_costs& costs_of_this_machine() {
           value = root;
         },
         [] { return static_cast<double>(os::ticks()); });
-    costs.noise_delay = delay_by_percentile(samples.times, 99.9);
+    costs.noise_delay = schedules::delay_by_percentile(samples.times, 99.9);
     return costs;
   }();
   return measured;

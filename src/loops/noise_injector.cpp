@@ -14,7 +14,7 @@
 #include <thread>
 
 #include "loops/random_numbers.hpp"
-#include "os/pinning.hpp"
+#include "os/cpu/pinning.hpp"
 #include "trireme/noise.hpp"
 
 namespace tri::noise {

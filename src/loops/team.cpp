@@ -17,13 +17,13 @@
 #include "arena/wait_policy.hpp"
 #include "board/board_layout.hpp"
 #include "board/board_pe.hpp"
-#include "board/cpu_hints.hpp"
 #include "loops/loop_reporter.hpp"
 #include "loops/loop_tuning.hpp"
 #include "os/cgroup.hpp"
 #include "os/clock.hpp"
-#include "os/cpu_list.hpp"
-#include "os/pinning.hpp"
+#include "os/cpu/cpu_hints.hpp"
+#include "os/cpu/cpu_list.hpp"
+#include "os/cpu/pinning.hpp"
 #include "sched/idle_limits.hpp"
 #include "sched/remote/host_records.hpp"
 #include "trireme/detail/loops/loop_record.hpp"
@@ -213,7 +213,7 @@ void team::work(std::uint32_t number) {
     }
     switch (waiting.next(os::ticks())) {
       case arena::wait_step::poll:
-        board::cpu_relax();
+        os::cpu_relax();
         break;
       case arena::wait_step::yield:
         sched_yield();

@@ -14,9 +14,9 @@
 
 #include "omp/fibers/virtual_count.hpp"
 #include "omp/fibers/virtual_mode.hpp"
-#include "omp/host_runtime.hpp"
 #include "omp/loop_choice.hpp"
-#include "omp/static_learned.hpp"
+#include "omp/native_runtime.hpp"
+#include "omp/static_loops.hpp"
 
 namespace tri::omp {
 namespace {
@@ -196,7 +196,7 @@ call_site& site_of(const void* address, const char* source) {
 namespace {
 
 const char* why_no_loop_was_seen() {
-  if (find_host_function("omp_get_num_threads") == nullptr) {
+  if (find_native_function("omp_get_num_threads") == nullptr) {
     return "  the process has loaded no OpenMP runtime: the program is built without -fopenmp, or is a script whose "
            "programs report for themselves\n";
   }
@@ -233,7 +233,7 @@ void print_report(const char* schedule, bool always) {
     const std::uint64_t shared = site->by_weights.load(std::memory_order_relaxed);  // relaxed: as above
     if (shared > 0) text += fmt::format("  static {:>9}  {}\n", shared, places.at(site));
     const void* const address = site->address.load(std::memory_order_relaxed);  // relaxed: as above
-    text += learned_of(address) + static_learned_of(address);
+    text += learned_of(address) + static_weights_of(address);
     for (std::size_t reason = 0; reason < left_reasons; ++reason) {
       const std::uint64_t count = site->left[reason].load(std::memory_order_relaxed);  // relaxed: as above
       if (count > 0) {

@@ -14,12 +14,13 @@ enum class left_because : std::uint8_t {
   ordered,
   doacross,
   reduction,     // task reduction or scan
-  distributed,   // bounds are shared out among teams inside the host runtime
+  distributed,   // bounds are shared out among teams inside the native runtime
   too_long,      // 2^64 iterations
   crowded,       // more threads than a loop can have
   asked,         // the schedule is `host`
   equal_blocks,  // static, and no weights
-  asked_static,  // schedule(runtime) with static from OMP_SCHEDULE or omp_set_schedule: distributed as by the host
+  asked_static,  // schedule(runtime) with static from OMP_SCHEDULE or omp_set_schedule: distributed as by the native
+                 // runtime
   unknown        // a schedule kind that we do not know
 };
 inline constexpr std::size_t left_reasons = 11;

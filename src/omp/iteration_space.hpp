@@ -1,4 +1,4 @@
-// The iterations of an OpenMP loop as numbers 0 .. items - 1, and back, for the bounds of both host runtimes. All
+// The iterations of an OpenMP loop as numbers 0 .. items - 1, and back, for the bounds of both native runtimes. All
 // arithmetic is on unsigned 64-bit words, where loops down and loops to the end of a type need no special case.
 #pragma once
 
@@ -11,7 +11,7 @@ namespace tri::omp {
 
 struct iteration_space {
   std::uint64_t first = 0;  // value of the loop variable in iteration 0
-  std::uint64_t end = 0;    // value that the host runtime would report behind the last iteration (libgomp)
+  std::uint64_t end = 0;    // value that the native runtime would report behind the last iteration (libgomp)
   std::uint64_t step = 1;   // two's complement
   std::uint64_t items = 0;
   std::uint64_t unit = 1;  // iterations that stay together: the chunk that the program names

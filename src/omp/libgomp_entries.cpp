@@ -9,10 +9,10 @@
 #include "omp/fibers/virtual_mode.hpp"
 #include "omp/fibers/virtual_ordered.hpp"
 #include "omp/fibers/virtual_region.hpp"
-#include "omp/host_runtime.hpp"
-#include "omp/host_team.hpp"
+#include "omp/native_runtime.hpp"
 #include "omp/run_schedule.hpp"
 #include "omp/settings.hpp"
+#include "omp/team_context.hpp"
 
 namespace {
 
@@ -20,29 +20,29 @@ using namespace tri::omp;
 using body = void (*)(void*);
 using ull = unsigned long long;
 
-host_function<void(body, void*, unsigned, unsigned)> host_parallel("GOMP_parallel");
-host_function<unsigned(body, void*, unsigned, unsigned)> host_parallel_reductions("GOMP_parallel_reductions");
-host_function<void(body, void*, unsigned, unsigned, unsigned)> host_parallel_sections("GOMP_parallel_sections");
-host_function<void()> host_barrier("GOMP_barrier");
-host_function<bool()> host_barrier_cancel("GOMP_barrier_cancel");
-host_function<void()> host_loop_end("GOMP_loop_end");
-host_function<void()> host_loop_end_nowait("GOMP_loop_end_nowait");
-host_function<bool()> host_loop_end_cancel("GOMP_loop_end_cancel");
+native_function<void(body, void*, unsigned, unsigned)> native_parallel("GOMP_parallel");
+native_function<unsigned(body, void*, unsigned, unsigned)> native_parallel_reductions("GOMP_parallel_reductions");
+native_function<void(body, void*, unsigned, unsigned, unsigned)> native_parallel_sections("GOMP_parallel_sections");
+native_function<void()> native_barrier("GOMP_barrier");
+native_function<bool()> native_barrier_cancel("GOMP_barrier_cancel");
+native_function<void()> native_loop_end("GOMP_loop_end");
+native_function<void()> native_loop_end_nowait("GOMP_loop_end_nowait");
+native_function<bool()> native_loop_end_cancel("GOMP_loop_end_cancel");
 
 // omp_* of the libgomp that runs the regions.
 void* require_beside_regions(const char* name) {
-  void* const function = find_beside(reinterpret_cast<void*>(host_parallel.usual()), name);
+  void* const function = find_beside(reinterpret_cast<void*>(native_parallel.usual()), name);
   if (function == nullptr) report_missing(name);
   return function;
 }
 template <class Signature>
-using function_beside_regions = host_function<Signature, require_beside_regions>;
-function_beside_regions<int()> host_num_threads("omp_get_num_threads");
-function_beside_regions<int()> host_thread_num("omp_get_thread_num");
-function_beside_regions<void(int*, int*)> host_get_schedule("omp_get_schedule");
+using function_beside_regions = native_function<Signature, require_beside_regions>;
+function_beside_regions<int()> native_num_threads("omp_get_num_threads");
+function_beside_regions<int()> native_thread_num("omp_get_thread_num");
+function_beside_regions<void(int*, int*)> native_get_schedule("omp_get_schedule");
 
 const other_runtime* runtime_at(const void* code) {
-  return runtime_of(code, "GOMP_parallel", reinterpret_cast<void*>(host_parallel.usual()));
+  return runtime_of(code, "GOMP_parallel", reinterpret_cast<void*>(native_parallel.usual()));
 }
 // By the body, which is in the object that starts the region: with a tail call the return address is elsewhere.
 const other_runtime* runtime_at(body function) { return runtime_at(reinterpret_cast<const void*>(function)); }
@@ -51,17 +51,17 @@ bool run_on_virtual(const region_start& start) { return this_runtime == nullptr 
 
 std::uint32_t threads_of_team() {
   if (const virtual_thread_state* const state = current_state()) return state->threads;
-  return static_cast<std::uint32_t>(host_num_threads());
+  return static_cast<std::uint32_t>(native_num_threads());
 }
 std::uint32_t number_of_thread() {
   if (const virtual_thread_state* const state = current_state()) return state->thread;
-  return static_cast<std::uint32_t>(host_thread_num());
+  return static_cast<std::uint32_t>(native_thread_num());
 }
 
 // A loop of schedule(runtime): space_of(chunk) has its iterations in units of that chunk.
 template <class SpaceOf>
 loop_start runtime_loop(const void* site, bool monotonic, SpaceOf&& space_of) {
-  const run_schedule asked = run_schedule_here([](int* kind, int* chunk) { host_get_schedule(kind, chunk); });
+  const run_schedule asked = run_schedule_here([](int* kind, int* chunk) { native_get_schedule(kind, chunk); });
   return {site, nullptr, monotonic || asked.monotonic, asked.shares, space_of(asked.chunk)};
 }
 
@@ -76,7 +76,7 @@ struct alignas(64) region {
   void* reductions;  // comes first: GOMP_parallel_reductions finds its list at the beginning of the program's data
   body function;
   void* data;
-  host_team* threads;
+  team_context* threads;
   const loop_start* combined;    // the loop that the body is inside from its beginning, or null
   const other_runtime* runtime;  // of the thread that begins it
 };
@@ -89,23 +89,23 @@ void run_region(void* argument) {
   begun.function(begun.data);
 }
 
-// Calls host(run_region, region) with a team for it.
-template <class Host>
-auto with_region(body function, void* data, const loop_start* combined, Host&& host, void* reductions = nullptr) {
+// Calls native(run_region, region) with a team for it.
+template <class Native>
+auto with_region(body function, void* data, const loop_start* combined, Native&& native, void* reductions = nullptr) {
   borrowed_team threads;
   region begun{reductions, function, data, &threads.get(), combined, this_runtime};
-  return host(&run_region, static_cast<void*>(&begun));
+  return native(&run_region, static_cast<void*>(&begun));
 }
 
 bool next_in(thread_context& context, long* first, long* end) {
-  const tri::loops::item_span got = context.next_items();
+  const tri::schedules::item_span got = context.next_items();
   if (got.empty()) return false;
   *first = static_cast<long>(context.space.value_of(got.first));
   *end = static_cast<long>(context.space.end_of(got.last));
   return true;
 }
 bool next_in(thread_context& context, ull* first, ull* end) {
-  const tri::loops::item_span got = context.next_items();
+  const tri::schedules::item_span got = context.next_items();
   if (got.empty()) return false;
   *first = context.space.value_of(got.first);
   *end = context.space.end_of(got.last);
@@ -115,7 +115,7 @@ bool next_in(thread_context& context, ull* first, ull* end) {
 std::uint64_t chunk_of(long chunk) { return chunk < 1 ? 1 : static_cast<std::uint64_t>(chunk); }
 std::uint64_t chunk_of(ull chunk) { return chunk < 1 ? 1 : chunk; }
 
-// The context whose loop we may schedule now; null counts the loop as left to the host.
+// The context whose loop we may schedule now; null counts the loop as left to the native runtime.
 thread_context* taker(const void* site) {
   thread_context* const context = followed();
   if (context == nullptr) {
@@ -164,13 +164,13 @@ TRIREME_ORDERED_NEXT(runtime)
 TRIREME_PUBLIC void GOMP_parallel(body function, void* data, unsigned threads, unsigned flags) {
   const runtime_scope scope(runtime_at(function));
   if (run_on_virtual({function, data, threads, flags})) return;
-  with_region(function, data, nullptr, [&](body run, void* begun) { host_parallel(run, begun, threads, flags); });
+  with_region(function, data, nullptr, [&](body run, void* begun) { native_parallel(run, begun, threads, flags); });
 }
 TRIREME_PUBLIC unsigned GOMP_parallel_reductions(body function, void* data, unsigned threads, unsigned flags) {
   const runtime_scope scope(runtime_at(function));
   return with_region(
       function, data, nullptr,
-      [&](body run, void* begun) { return host_parallel_reductions(run, begun, threads, flags); },
+      [&](body run, void* begun) { return native_parallel_reductions(run, begun, threads, flags); },
       *static_cast<void**>(data));
 }
 TRIREME_PUBLIC void GOMP_parallel_sections(body function, void* data, unsigned threads, unsigned count,
@@ -178,42 +178,44 @@ TRIREME_PUBLIC void GOMP_parallel_sections(body function, void* data, unsigned t
   const runtime_scope scope(runtime_at(function));
   if (run_on_virtual({function, data, threads, flags, nullptr, count})) return;
   with_region(function, data, nullptr,
-              [&](body run, void* begun) { host_parallel_sections(run, begun, threads, count, flags); });
+              [&](body run, void* begun) { native_parallel_sections(run, begun, threads, count, flags); });
 }
 
-// Combined parallel loops. With the schedule `host` everything is left to the host, and then its own entry must run.
-#define TRIREME_PARALLEL_LOOP(name, is_monotonic)                                                                  \
-  TRIREME_PUBLIC void GOMP_parallel_loop_##name(body function, void* data, unsigned threads, long start, long end, \
-                                                long step, long chunk, unsigned flags) {                           \
-    static host_function<void(body, void*, unsigned, long, long, long, long, unsigned)> host(                      \
-        "GOMP_parallel_loop_" #name);                                                                              \
-    const runtime_scope scope(runtime_at(function));                                                               \
-    if (!the_settings().takes) {                                                                                   \
-      count_left(left_because::asked, TRIREME_HERE);                                                               \
-      with_region(function, data, nullptr,                                                                         \
-                  [&](body run, void* begun) { host(run, begun, threads, start, end, step, chunk, flags); });      \
-      return;                                                                                                      \
-    }                                                                                                              \
-    const loop_start loop{TRIREME_HERE, nullptr, is_monotonic, distribution::chosen,                               \
-                          exclusive_space(start, end, step, chunk_of(chunk))};                                     \
-    if (run_on_virtual({function, data, threads, flags, &loop})) return;                                           \
-    with_region(function, data, &loop, [&](body run, void* begun) { host_parallel(run, begun, threads, flags); }); \
-  }
-#define TRIREME_PARALLEL_RUNTIME_LOOP(name, is_monotonic)                                                            \
+// Combined parallel loops. With the schedule `host` everything is left to the native runtime, and then its own entry
+// must run.
+#define TRIREME_PARALLEL_LOOP(name, is_monotonic)                                                                    \
   TRIREME_PUBLIC void GOMP_parallel_loop_##name(body function, void* data, unsigned threads, long start, long end,   \
-                                                long step, unsigned flags) {                                         \
-    static host_function<void(body, void*, unsigned, long, long, long, unsigned)> host("GOMP_parallel_loop_" #name); \
+                                                long step, long chunk, unsigned flags) {                             \
+    static native_function<void(body, void*, unsigned, long, long, long, long, unsigned)> native(                    \
+        "GOMP_parallel_loop_" #name);                                                                                \
     const runtime_scope scope(runtime_at(function));                                                                 \
     if (!the_settings().takes) {                                                                                     \
       count_left(left_because::asked, TRIREME_HERE);                                                                 \
       with_region(function, data, nullptr,                                                                           \
-                  [&](body run, void* begun) { host(run, begun, threads, start, end, step, flags); });               \
+                  [&](body run, void* begun) { native(run, begun, threads, start, end, step, chunk, flags); });      \
+      return;                                                                                                        \
+    }                                                                                                                \
+    const loop_start loop{TRIREME_HERE, nullptr, is_monotonic, distribution::chosen,                                 \
+                          exclusive_space(start, end, step, chunk_of(chunk))};                                       \
+    if (run_on_virtual({function, data, threads, flags, &loop})) return;                                             \
+    with_region(function, data, &loop, [&](body run, void* begun) { native_parallel(run, begun, threads, flags); }); \
+  }
+#define TRIREME_PARALLEL_RUNTIME_LOOP(name, is_monotonic)                                                            \
+  TRIREME_PUBLIC void GOMP_parallel_loop_##name(body function, void* data, unsigned threads, long start, long end,   \
+                                                long step, unsigned flags) {                                         \
+    static native_function<void(body, void*, unsigned, long, long, long, unsigned)> native(                          \
+        "GOMP_parallel_loop_" #name);                                                                                \
+    const runtime_scope scope(runtime_at(function));                                                                 \
+    if (!the_settings().takes) {                                                                                     \
+      count_left(left_because::asked, TRIREME_HERE);                                                                 \
+      with_region(function, data, nullptr,                                                                           \
+                  [&](body run, void* begun) { native(run, begun, threads, start, end, step, flags); });             \
       return;                                                                                                        \
     }                                                                                                                \
     const loop_start loop = runtime_loop(                                                                            \
         TRIREME_HERE, is_monotonic, [&](std::uint64_t chunk) { return exclusive_space(start, end, step, chunk); });  \
     if (run_on_virtual({function, data, threads, flags, &loop})) return;                                             \
-    with_region(function, data, &loop, [&](body run, void* begun) { host_parallel(run, begun, threads, flags); });   \
+    with_region(function, data, &loop, [&](body run, void* begun) { native_parallel(run, begun, threads, flags); }); \
   }
 TRIREME_PARALLEL_LOOP(dynamic, true)
 TRIREME_PARALLEL_LOOP(guided, true)
@@ -224,18 +226,18 @@ TRIREME_PARALLEL_RUNTIME_LOOP(nonmonotonic_runtime, false)
 TRIREME_PARALLEL_RUNTIME_LOOP(maybe_nonmonotonic_runtime, false)
 
 // Loops inside a region.
-#define TRIREME_LOOP_NEXT(name, value)                                            \
-  TRIREME_PUBLIC bool GOMP_loop_##name##_next(value* first, value* end) {         \
-    static host_function<bool(value*, value*)> host("GOMP_loop_" #name "_next");  \
-    thread_context* const context = in_taken_loop();                              \
-    return context != nullptr ? next_in(*context, first, end) : host(first, end); \
+#define TRIREME_LOOP_NEXT(name, value)                                               \
+  TRIREME_PUBLIC bool GOMP_loop_##name##_next(value* first, value* end) {            \
+    static native_function<bool(value*, value*)> native("GOMP_loop_" #name "_next"); \
+    thread_context* const context = in_taken_loop();                                 \
+    return context != nullptr ? next_in(*context, first, end) : native(first, end);  \
   }
 #define TRIREME_LOOP(name, is_monotonic)                                                                             \
   TRIREME_PUBLIC bool GOMP_loop_##name##_start(long start, long end, long step, long chunk, long* first_out,         \
                                                long* end_out) {                                                      \
-    static host_function<bool(long, long, long, long, long*, long*)> host("GOMP_loop_" #name "_start");              \
+    static native_function<bool(long, long, long, long, long*, long*)> native("GOMP_loop_" #name "_start");          \
     thread_context* const context = taker(TRIREME_HERE);                                                             \
-    if (context == nullptr) return host(start, end, step, chunk, first_out, end_out);                                \
+    if (context == nullptr) return native(start, end, step, chunk, first_out, end_out);                              \
     return start_loop(*context,                                                                                      \
                       {TRIREME_HERE, nullptr, is_monotonic, distribution::chosen,                                    \
                        exclusive_space(start, end, step, chunk_of(chunk))},                                          \
@@ -243,9 +245,9 @@ TRIREME_PARALLEL_RUNTIME_LOOP(maybe_nonmonotonic_runtime, false)
   }                                                                                                                  \
   TRIREME_PUBLIC bool GOMP_loop_ull_##name##_start(bool up, ull start, ull end, ull step, ull chunk, ull* first_out, \
                                                    ull* end_out) {                                                   \
-    static host_function<bool(bool, ull, ull, ull, ull, ull*, ull*)> host("GOMP_loop_ull_" #name "_start");          \
+    static native_function<bool(bool, ull, ull, ull, ull, ull*, ull*)> native("GOMP_loop_ull_" #name "_start");      \
     thread_context* const context = taker(TRIREME_HERE);                                                             \
-    if (context == nullptr) return host(up, start, end, step, chunk, first_out, end_out);                            \
+    if (context == nullptr) return native(up, start, end, step, chunk, first_out, end_out);                          \
     return start_loop(*context,                                                                                      \
                       {TRIREME_HERE, nullptr, is_monotonic, distribution::chosen,                                    \
                        exclusive_space(up, start, end, step, chunk_of(chunk))},                                      \
@@ -255,9 +257,9 @@ TRIREME_PARALLEL_RUNTIME_LOOP(maybe_nonmonotonic_runtime, false)
   TRIREME_LOOP_NEXT(ull_##name, ull)
 #define TRIREME_RUNTIME_LOOP(name, is_monotonic)                                                                       \
   TRIREME_PUBLIC bool GOMP_loop_##name##_start(long start, long end, long step, long* first_out, long* end_out) {      \
-    static host_function<bool(long, long, long, long*, long*)> host("GOMP_loop_" #name "_start");                      \
+    static native_function<bool(long, long, long, long*, long*)> native("GOMP_loop_" #name "_start");                  \
     thread_context* const context = taker(TRIREME_HERE);                                                               \
-    if (context == nullptr) return host(start, end, step, first_out, end_out);                                         \
+    if (context == nullptr) return native(start, end, step, first_out, end_out);                                       \
     return start_loop(*context,                                                                                        \
                       runtime_loop(TRIREME_HERE, is_monotonic,                                                         \
                                    [&](std::uint64_t chunk) { return exclusive_space(start, end, step, chunk); }),     \
@@ -265,9 +267,9 @@ TRIREME_PARALLEL_RUNTIME_LOOP(maybe_nonmonotonic_runtime, false)
   }                                                                                                                    \
   TRIREME_PUBLIC bool GOMP_loop_ull_##name##_start(bool up, ull start, ull end, ull step, ull* first_out,              \
                                                    ull* end_out) {                                                     \
-    static host_function<bool(bool, ull, ull, ull, ull*, ull*)> host("GOMP_loop_ull_" #name "_start");                 \
+    static native_function<bool(bool, ull, ull, ull, ull*, ull*)> native("GOMP_loop_ull_" #name "_start");             \
     thread_context* const context = taker(TRIREME_HERE);                                                               \
-    if (context == nullptr) return host(up, start, end, step, first_out, end_out);                                     \
+    if (context == nullptr) return native(up, start, end, step, first_out, end_out);                                   \
     return start_loop(*context,                                                                                        \
                       runtime_loop(TRIREME_HERE, is_monotonic,                                                         \
                                    [&](std::uint64_t chunk) { return exclusive_space(up, start, end, step, chunk); }), \
@@ -287,14 +289,14 @@ TRIREME_RUNTIME_LOOP(maybe_nonmonotonic_runtime, false)
 TRIREME_PUBLIC void GOMP_loop_end() {
   if (virtual_thread_state* const state = current_state()) return end_work(*state, true);
   thread_context* const context = in_taken_loop();
-  if (context == nullptr) return host_loop_end();
+  if (context == nullptr) return native_loop_end();
   context->in_loop = false;
-  host_barrier();
+  native_barrier();
 }
 TRIREME_PUBLIC void GOMP_loop_end_nowait() {
   if (virtual_thread_state* const state = current_state()) return end_work(*state, false);
   thread_context* const context = in_taken_loop();
-  if (context == nullptr) return host_loop_end_nowait();
+  if (context == nullptr) return native_loop_end_nowait();
   context->in_loop = false;
 }
 TRIREME_PUBLIC bool GOMP_loop_end_cancel() {
@@ -303,157 +305,158 @@ TRIREME_PUBLIC bool GOMP_loop_end_cancel() {
     return false;
   }
   thread_context* const context = in_taken_loop();
-  if (context == nullptr) return host_loop_end_cancel();
+  if (context == nullptr) return native_loop_end_cancel();
   context->in_loop = false;
-  return host_barrier_cancel();
+  return native_barrier_cancel();
 }
 
 // Loops that stay libgomp's: counted. (Ordered ones have to be ours where the threads are virtual.)
 #define TRIREME_ORDERED_LOOP(name, kind)                                                                             \
   TRIREME_PUBLIC bool GOMP_loop_ordered_##name##_start(long start, long end, long step, long chunk, long* first_out, \
                                                        long* end_out) {                                              \
-    static host_function<bool(long, long, long, long, long*, long*)> host("GOMP_loop_ordered_" #name "_start");      \
+    static native_function<bool(long, long, long, long, long*, long*)> native("GOMP_loop_ordered_" #name "_start");  \
     if (virtual_thread_state* const state = current_state()) {                                                       \
       begin_ordered_loop(*state, TRIREME_HERE, exclusive_space(start, end, step, chunk_of(chunk)), kind(chunk));     \
       return GOMP_loop_ordered_##name##_next(first_out, end_out);                                                    \
     }                                                                                                                \
     count_passed(left_because::ordered, TRIREME_HERE);                                                               \
-    return host(start, end, step, chunk, first_out, end_out);                                                        \
+    return native(start, end, step, chunk, first_out, end_out);                                                      \
   }                                                                                                                  \
   TRIREME_PUBLIC bool GOMP_loop_ull_ordered_##name##_start(bool up, ull start, ull end, ull step, ull chunk,         \
                                                            ull* first_out, ull* end_out) {                           \
-    static host_function<bool(bool, ull, ull, ull, ull, ull*, ull*)> host("GOMP_loop_ull_ordered_" #name "_start");  \
+    static native_function<bool(bool, ull, ull, ull, ull, ull*, ull*)> native("GOMP_loop_ull_ordered_" #name         \
+                                                                              "_start");                             \
     if (virtual_thread_state* const state = current_state()) {                                                       \
       begin_ordered_loop(*state, TRIREME_HERE, exclusive_space(up, start, end, step, chunk_of(chunk)),               \
                          kind(static_cast<long>(chunk)));                                                            \
       return GOMP_loop_ull_ordered_##name##_next(first_out, end_out);                                                \
     }                                                                                                                \
     count_passed(left_because::ordered, TRIREME_HERE);                                                               \
-    return host(up, start, end, step, chunk, first_out, end_out);                                                    \
+    return native(up, start, end, step, chunk, first_out, end_out);                                                  \
   }                                                                                                                  \
   TRIREME_PUBLIC bool GOMP_loop_doacross_##name##_start(unsigned depth, long* counts, long chunk, long* first_out,   \
                                                         long* end_out) {                                             \
-    static host_function<bool(unsigned, long*, long, long*, long*)> host("GOMP_loop_doacross_" #name "_start");      \
+    static native_function<bool(unsigned, long*, long, long*, long*)> native("GOMP_loop_doacross_" #name "_start");  \
     count_passed(left_because::doacross, TRIREME_HERE);                                                              \
-    return host(depth, counts, chunk, first_out, end_out);                                                           \
+    return native(depth, counts, chunk, first_out, end_out);                                                         \
   }                                                                                                                  \
   TRIREME_PUBLIC bool GOMP_loop_ull_doacross_##name##_start(unsigned depth, ull* counts, ull chunk, ull* first_out,  \
                                                             ull* end_out) {                                          \
-    static host_function<bool(unsigned, ull*, ull, ull*, ull*)> host("GOMP_loop_ull_doacross_" #name "_start");      \
+    static native_function<bool(unsigned, ull*, ull, ull*, ull*)> native("GOMP_loop_ull_doacross_" #name "_start");  \
     count_passed(left_because::doacross, TRIREME_HERE);                                                              \
-    return host(depth, counts, chunk, first_out, end_out);                                                           \
+    return native(depth, counts, chunk, first_out, end_out);                                                         \
   }
 TRIREME_ORDERED_LOOP(static, static_order)
 TRIREME_ORDERED_LOOP(dynamic, any_order)
 TRIREME_ORDERED_LOOP(guided, any_order)
 
 TRIREME_PUBLIC bool GOMP_loop_ordered_runtime_start(long start, long end, long step, long* first_out, long* end_out) {
-  static host_function<bool(long, long, long, long*, long*)> host("GOMP_loop_ordered_runtime_start");
+  static native_function<bool(long, long, long, long*, long*)> native("GOMP_loop_ordered_runtime_start");
   if (virtual_thread_state* const state = current_state()) {
     begin_ordered_loop(*state, TRIREME_HERE, exclusive_space(start, end, step, 1), ordered_kind::in_turn);
     return GOMP_loop_ordered_runtime_next(first_out, end_out);
   }
   count_passed(left_because::ordered, TRIREME_HERE);
-  return host(start, end, step, first_out, end_out);
+  return native(start, end, step, first_out, end_out);
 }
 TRIREME_PUBLIC bool GOMP_loop_ull_ordered_runtime_start(bool up, ull start, ull end, ull step, ull* first_out,
                                                         ull* end_out) {
-  static host_function<bool(bool, ull, ull, ull, ull*, ull*)> host("GOMP_loop_ull_ordered_runtime_start");
+  static native_function<bool(bool, ull, ull, ull, ull*, ull*)> native("GOMP_loop_ull_ordered_runtime_start");
   if (virtual_thread_state* const state = current_state()) {
     begin_ordered_loop(*state, TRIREME_HERE, exclusive_space(up, start, end, step, 1), ordered_kind::in_turn);
     return GOMP_loop_ull_ordered_runtime_next(first_out, end_out);
   }
   count_passed(left_because::ordered, TRIREME_HERE);
-  return host(up, start, end, step, first_out, end_out);
+  return native(up, start, end, step, first_out, end_out);
 }
 TRIREME_PUBLIC bool GOMP_loop_doacross_runtime_start(unsigned depth, long* counts, long* first_out, long* end_out) {
-  static host_function<bool(unsigned, long*, long*, long*)> host("GOMP_loop_doacross_runtime_start");
+  static native_function<bool(unsigned, long*, long*, long*)> native("GOMP_loop_doacross_runtime_start");
   count_passed(left_because::doacross, TRIREME_HERE);
-  return host(depth, counts, first_out, end_out);
+  return native(depth, counts, first_out, end_out);
 }
 TRIREME_PUBLIC bool GOMP_loop_ull_doacross_runtime_start(unsigned depth, ull* counts, ull* first_out, ull* end_out) {
-  static host_function<bool(unsigned, ull*, ull*, ull*)> host("GOMP_loop_ull_doacross_runtime_start");
+  static native_function<bool(unsigned, ull*, ull*, ull*)> native("GOMP_loop_ull_doacross_runtime_start");
   count_passed(left_because::doacross, TRIREME_HERE);
-  return host(depth, counts, first_out, end_out);
+  return native(depth, counts, first_out, end_out);
 }
 
 // Loops with task reductions or scans: started by libgomp, whatever the schedule.
 #define TRIREME_REDUCTION_LOOP(name, reason)                                                                          \
   TRIREME_PUBLIC bool GOMP_loop_##name##start(long start, long end, long step, long schedule, long chunk,             \
                                               long* first_out, long* end_out, void* reductions, void** memory) {      \
-    static host_function<bool(long, long, long, long, long, long*, long*, void*, void**)> host("GOMP_loop_" #name     \
-                                                                                               "start");              \
+    static native_function<bool(long, long, long, long, long, long*, long*, void*, void**)> native("GOMP_loop_" #name \
+                                                                                                   "start");          \
     count_passed(reason, TRIREME_HERE);                                                                               \
-    return host(start, end, step, schedule, chunk, first_out, end_out, reductions, memory);                           \
+    return native(start, end, step, schedule, chunk, first_out, end_out, reductions, memory);                         \
   }                                                                                                                   \
   TRIREME_PUBLIC bool GOMP_loop_ull_##name##start(bool up, ull start, ull end, ull step, long schedule, ull chunk,    \
                                                   ull* first_out, ull* end_out, void* reductions, void** memory) {    \
-    static host_function<bool(bool, ull, ull, ull, long, ull, ull*, ull*, void*, void**)> host("GOMP_loop_ull_" #name \
-                                                                                               "start");              \
+    static native_function<bool(bool, ull, ull, ull, long, ull, ull*, ull*, void*, void**)> native(                   \
+        "GOMP_loop_ull_" #name "start");                                                                              \
     count_passed(reason, TRIREME_HERE);                                                                               \
-    return host(up, start, end, step, schedule, chunk, first_out, end_out, reductions, memory);                       \
+    return native(up, start, end, step, schedule, chunk, first_out, end_out, reductions, memory);                     \
   }
 TRIREME_REDUCTION_LOOP(, left_because::reduction)
 TRIREME_REDUCTION_LOOP(ordered_, left_because::ordered)
 
 // Regions in two calls, from compilers before gcc 4.9: the body runs outside of our sight on the beginning thread.
 TRIREME_PUBLIC void GOMP_parallel_start(body function, void* data, unsigned threads) {
-  static host_function<void(body, void*, unsigned)> host("GOMP_parallel_start");
+  static native_function<void(body, void*, unsigned)> native("GOMP_parallel_start");
   enter_unfollowed();
   const runtime_scope scope(runtime_at(function));
-  host(function, data, threads);
+  native(function, data, threads);
 }
 TRIREME_PUBLIC void GOMP_parallel_sections_start(body function, void* data, unsigned threads, unsigned count) {
-  static host_function<void(body, void*, unsigned, unsigned)> host("GOMP_parallel_sections_start");
+  static native_function<void(body, void*, unsigned, unsigned)> native("GOMP_parallel_sections_start");
   enter_unfollowed();
   const runtime_scope scope(runtime_at(function));
-  host(function, data, threads, count);
+  native(function, data, threads, count);
 }
-#define TRIREME_OLD_LOOP(name)                                                                                   \
-  TRIREME_PUBLIC void GOMP_parallel_loop_##name##_start(body function, void* data, unsigned threads, long start, \
-                                                        long end, long step, long chunk) {                       \
-    static host_function<void(body, void*, unsigned, long, long, long, long)> host("GOMP_parallel_loop_" #name   \
-                                                                                   "_start");                    \
-    enter_unfollowed();                                                                                          \
-    count_left(left_because::outside, TRIREME_HERE);                                                             \
-    const runtime_scope scope(runtime_at(function));                                                             \
-    host(function, data, threads, start, end, step, chunk);                                                      \
+#define TRIREME_OLD_LOOP(name)                                                                                     \
+  TRIREME_PUBLIC void GOMP_parallel_loop_##name##_start(body function, void* data, unsigned threads, long start,   \
+                                                        long end, long step, long chunk) {                         \
+    static native_function<void(body, void*, unsigned, long, long, long, long)> native("GOMP_parallel_loop_" #name \
+                                                                                       "_start");                  \
+    enter_unfollowed();                                                                                            \
+    count_left(left_because::outside, TRIREME_HERE);                                                               \
+    const runtime_scope scope(runtime_at(function));                                                               \
+    native(function, data, threads, start, end, step, chunk);                                                      \
   }
 TRIREME_OLD_LOOP(static)
 TRIREME_OLD_LOOP(dynamic)
 TRIREME_OLD_LOOP(guided)
 TRIREME_PUBLIC void GOMP_parallel_loop_runtime_start(body function, void* data, unsigned threads, long start, long end,
                                                      long step) {
-  static host_function<void(body, void*, unsigned, long, long, long)> host("GOMP_parallel_loop_runtime_start");
+  static native_function<void(body, void*, unsigned, long, long, long)> native("GOMP_parallel_loop_runtime_start");
   enter_unfollowed();
   count_left(left_because::outside, TRIREME_HERE);
   const runtime_scope scope(runtime_at(function));
-  host(function, data, threads, start, end, step);
+  native(function, data, threads, start, end, step);
 }
 TRIREME_PUBLIC void GOMP_parallel_end() {
-  static host_function<void()> host("GOMP_parallel_end");
+  static native_function<void()> native("GOMP_parallel_end");
   const runtime_scope scope(runtime_at(TRIREME_HERE));
-  host();
+  native();
   leave_unfollowed();
 }
 
-// Target regions. Without a device the host runs them in a team of the calling thread alone, which begins out of our
-// sight: loops inside are not those of the team around them.
+// Target regions. Without a device the native runtime runs them in a team of the calling thread alone, which begins out
+// of our sight: loops inside are not those of the team around them.
 TRIREME_PUBLIC void GOMP_target(int device, body function, const void* unused, std::size_t maps, void** addresses,
                                 std::size_t* sizes, unsigned char* kinds) {
-  static host_function<void(int, body, const void*, std::size_t, void**, std::size_t*, unsigned char*)> host(
+  static native_function<void(int, body, const void*, std::size_t, void**, std::size_t*, unsigned char*)> native(
       "GOMP_target");
   enter_unfollowed();
   const runtime_scope scope(runtime_at(function));
-  host(device, function, unused, maps, addresses, sizes, kinds);
+  native(device, function, unused, maps, addresses, sizes, kinds);
   leave_unfollowed();
 }
 TRIREME_PUBLIC void GOMP_target_ext(int device, body function, std::size_t maps, void** addresses, std::size_t* sizes,
                                     unsigned short* kinds, unsigned flags, void** depend, void** arguments) {
-  static host_function<void(int, body, std::size_t, void**, std::size_t*, unsigned short*, unsigned, void**, void**)>
-      host("GOMP_target_ext");
+  static native_function<void(int, body, std::size_t, void**, std::size_t*, unsigned short*, unsigned, void**, void**)>
+      native("GOMP_target_ext");
   enter_unfollowed();
   const runtime_scope scope(runtime_at(function));
-  host(device, function, maps, addresses, sizes, kinds, flags, depend, arguments);
+  native(device, function, maps, addresses, sizes, kinds, flags, depend, arguments);
   leave_unfollowed();
 }

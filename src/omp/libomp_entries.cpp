@@ -10,10 +10,10 @@
 
 #include "omp/call_sites.hpp"
 #include "omp/fibers/virtual_mode.hpp"
-#include "omp/host_runtime.hpp"
-#include "omp/host_team.hpp"
+#include "omp/native_runtime.hpp"
 #include "omp/run_schedule.hpp"
 #include "omp/settings.hpp"
+#include "omp/team_context.hpp"
 
 namespace {
 
@@ -40,18 +40,18 @@ constexpr bool may_be_taken(std::int32_t kind) {
 constexpr std::int32_t runtime_kind = 37;
 constexpr std::int32_t runtime_simd_kind = 47;  // its chunk is the width of the vectors, which stay whole
 
-host_function<std::int32_t(location*)> host_team_size("__kmpc_bound_num_threads");
+native_function<std::int32_t(location*)> native_team_size("__kmpc_bound_num_threads");
 
 void* require_beside_teams(const char* name) {
-  void* const function = find_beside(reinterpret_cast<void*>(host_team_size.usual()), name);
+  void* const function = find_beside(reinterpret_cast<void*>(native_team_size.usual()), name);
   if (function == nullptr) report_missing(name);
   return function;
 }
-host_function<void(int*, int*), require_beside_teams> host_get_schedule("omp_get_schedule");
+native_function<void(int*, int*), require_beside_teams> native_get_schedule("omp_get_schedule");
 
 std::uint32_t threads_of_team() {
   location nowhere{{0, 2, 0, 0}, ";unknown;unknown;0;0;;"};
-  return static_cast<std::uint32_t>(host_team_size(&nowhere));
+  return static_cast<std::uint32_t>(native_team_size(&nowhere));
 }
 
 // The threads of a region run this instead of the program's microtask. `arguments` has room for as many as `invoke`
@@ -60,7 +60,7 @@ struct alignas(64) region {
   microtask function;
   void** arguments;
   void (*invoke)(const region& begun, std::int32_t* global, std::int32_t* local);
-  host_team* threads;
+  team_context* threads;
   const other_runtime* runtime;  // of the thread that begins it
 };
 
@@ -79,7 +79,7 @@ void invoke_with_capacity(const region& begun, std::int32_t* global, std::int32_
 
 // By the body of a region, which is in the object that begins it.
 const other_runtime* runtime_at(const void* code) {
-  return runtime_of(code, "__kmpc_fork_call", reinterpret_cast<void*>(host_team_size.usual()));
+  return runtime_of(code, "__kmpc_fork_call", reinterpret_cast<void*>(native_team_size.usual()));
 }
 
 void run_region(std::int32_t* global, std::int32_t* local, const region* begun) {
@@ -89,7 +89,7 @@ void run_region(std::int32_t* global, std::int32_t* local, const region* begun) 
 }
 const microtask run_region_task = reinterpret_cast<microtask>(&run_region);
 
-host_function<void(location*, std::int32_t, microtask, ...)> host_fork_call("__kmpc_fork_call");
+native_function<void(location*, std::int32_t, microtask, ...)> native_fork_call("__kmpc_fork_call");
 
 template <std::size_t Capacity>
 void fork_with_capacity(location* where, int count, microtask function, va_list list) {
@@ -97,7 +97,7 @@ void fork_with_capacity(location* where, int count, microtask function, va_list 
   for (int index = 0; index < count; ++index) arguments[index] = va_arg(list, void*);
   borrowed_team threads;
   region begun{function, arguments, &invoke_with_capacity<Capacity>, &threads.get(), this_runtime};
-  host_fork_call(where, 1, run_region_task, &begun);
+  native_fork_call(where, 1, run_region_task, &begun);
 }
 
 // The chunk of a loop whose schedule has one.
@@ -126,7 +126,7 @@ bool take_loop(const void* site, location* where, std::int32_t kind, Value lower
   run_schedule wanted{distribution::chosen, chunk_of(chunk), (kind & nonmonotonic_bit) == 0};
   if (plain == runtime_kind || plain == runtime_simd_kind) {
     const run_schedule asked =
-        run_schedule_here([](int* kind_out, int* chunk_out) { host_get_schedule(kind_out, chunk_out); });
+        run_schedule_here([](int* kind_out, int* chunk_out) { native_get_schedule(kind_out, chunk_out); });
     wanted.shares = asked.shares;
     wanted.chunk = plain == runtime_kind ? asked.chunk : wanted.chunk * asked.chunk;
     wanted.monotonic = wanted.monotonic || asked.monotonic;
@@ -154,7 +154,7 @@ bool take_loop(const void* site, location* where, std::int32_t kind, Value lower
 template <class Value>
 std::int32_t next_in(thread_context& context, std::int32_t* is_last, Value* lower, Value* upper,
                      std::make_signed_t<Value>* step) {
-  const tri::loops::item_span got = context.next_items();
+  const tri::schedules::item_span got = context.next_items();
   if (got.empty()) {
     context.in_loop = false;
     return 0;
@@ -200,62 +200,62 @@ TRIREME_PUBLIC void __kmpc_fork_call(location* where, std::int32_t count, microt
 
 TRIREME_PUBLIC void __kmpc_fork_call_if(location* where, std::int32_t count, microtask function, std::int32_t condition,
                                         void* argument) {
-  static host_function<void(location*, std::int32_t, microtask, std::int32_t, void*)> host("__kmpc_fork_call_if");
+  static native_function<void(location*, std::int32_t, microtask, std::int32_t, void*)> native("__kmpc_fork_call_if");
   const runtime_scope scope(runtime_at(reinterpret_cast<const void*>(function)));
   void* arguments[4] = {count > 0 ? argument : nullptr};
   borrowed_team threads;
   region begun{function, arguments, &invoke_with_capacity<4>, &threads.get(), this_runtime};
-  host(where, 1, run_region_task, condition, &begun);
+  native(where, 1, run_region_task, condition, &begun);
 }
 
 // The program runs the body itself, alone: nothing to share.
 TRIREME_PUBLIC void __kmpc_serialized_parallel(location* where, std::int32_t thread) {
-  static host_function<void(location*, std::int32_t)> host("__kmpc_serialized_parallel");
+  static native_function<void(location*, std::int32_t)> native("__kmpc_serialized_parallel");
   enter_unfollowed();
   const runtime_scope scope(runtime_at(TRIREME_HERE));
-  host(where, thread);
+  native(where, thread);
 }
 TRIREME_PUBLIC void __kmpc_end_serialized_parallel(location* where, std::int32_t thread) {
-  static host_function<void(location*, std::int32_t)> host("__kmpc_end_serialized_parallel");
+  static native_function<void(location*, std::int32_t)> native("__kmpc_end_serialized_parallel");
   const runtime_scope scope(runtime_at(TRIREME_HERE));
-  host(where, thread);
+  native(where, thread);
   leave_unfollowed();
 }
 
 // Dependences between iterations are announced before the loop.
 TRIREME_PUBLIC void __kmpc_doacross_init(location* where, std::int32_t thread, std::int32_t depth, void* dimensions) {
-  static host_function<void(location*, std::int32_t, std::int32_t, void*)> host("__kmpc_doacross_init");
+  static native_function<void(location*, std::int32_t, std::int32_t, void*)> native("__kmpc_doacross_init");
   if (thread_context* const context = followed()) context->doacross_next = true;
-  host(where, thread, depth, dimensions);
+  native(where, thread, depth, dimensions);
 }
 
 // Loops.
 #define TRIREME_DISPATCH(suffix, value, signed_value)                                                                  \
   TRIREME_PUBLIC void __kmpc_dispatch_init_##suffix(location* where, std::int32_t thread, std::int32_t kind,           \
                                                     value lower, value upper, signed_value step, signed_value chunk) { \
-    static host_function<void(location*, std::int32_t, std::int32_t, value, value, signed_value, signed_value)> host(  \
-        "__kmpc_dispatch_init_" #suffix);                                                                              \
+    static native_function<void(location*, std::int32_t, std::int32_t, value, value, signed_value, signed_value)>      \
+        native("__kmpc_dispatch_init_" #suffix);                                                                       \
     if (!take_loop<value>(TRIREME_HERE, where, kind, lower, upper, step, chunk)) {                                     \
-      host(where, thread, kind, lower, upper, step, chunk);                                                            \
+      native(where, thread, kind, lower, upper, step, chunk);                                                          \
     }                                                                                                                  \
   }                                                                                                                    \
   TRIREME_PUBLIC void __kmpc_dist_dispatch_init_##suffix(location* where, std::int32_t thread, std::int32_t kind,      \
                                                          std::int32_t* is_last, value lower, value upper,              \
                                                          signed_value step, signed_value chunk) {                      \
-    static host_function<void(location*, std::int32_t, std::int32_t, std::int32_t*, value, value, signed_value,        \
-                              signed_value)>                                                                           \
-        host("__kmpc_dist_dispatch_init_" #suffix);                                                                    \
+    static native_function<void(location*, std::int32_t, std::int32_t, std::int32_t*, value, value, signed_value,      \
+                                signed_value)>                                                                         \
+        native("__kmpc_dist_dispatch_init_" #suffix);                                                                  \
     if (thread_context* const context = followed()) context->in_loop = context->took_last = false;                     \
     count_passed(left_because::distributed, TRIREME_HERE, where);                                                      \
-    host(where, thread, kind, is_last, lower, upper, step, chunk);                                                     \
+    native(where, thread, kind, is_last, lower, upper, step, chunk);                                                   \
   }                                                                                                                    \
   TRIREME_PUBLIC std::int32_t __kmpc_dispatch_next_##suffix(                                                           \
       location* where, std::int32_t thread, std::int32_t* is_last, value* lower, value* upper, signed_value* step) {   \
-    static host_function<std::int32_t(location*, std::int32_t, std::int32_t*, value*, value*, signed_value*)> host(    \
-        "__kmpc_dispatch_next_" #suffix);                                                                              \
+    static native_function<std::int32_t(location*, std::int32_t, std::int32_t*, value*, value*, signed_value*)>        \
+        native("__kmpc_dispatch_next_" #suffix);                                                                       \
     thread_context* const context = in_taken_loop();                                                                   \
     return context != nullptr ? next_in(*context, is_last, lower, upper, step)                                         \
-                              : host(where, thread, is_last, lower, upper, step);                                      \
+                              : native(where, thread, is_last, lower, upper, step);                                    \
   }
 TRIREME_DISPATCH(4, std::int32_t, std::int32_t)
 TRIREME_DISPATCH(4u, std::uint32_t, std::int32_t)
@@ -263,7 +263,7 @@ TRIREME_DISPATCH(8, std::int64_t, std::int64_t)
 TRIREME_DISPATCH(8u, std::uint64_t, std::int64_t)
 // Behind every loop, from LLVM 19 on.
 TRIREME_PUBLIC void __kmpc_dispatch_deinit(location* where, std::int32_t thread) {
-  static host_function<void(location*, std::int32_t)> host("__kmpc_dispatch_deinit");
+  static native_function<void(location*, std::int32_t)> native("__kmpc_dispatch_deinit");
   const thread_context* const context = followed();
-  if (context == nullptr || !context->took_last) host(where, thread);
+  if (context == nullptr || !context->took_last) native(where, thread);
 }

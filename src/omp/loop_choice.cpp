@@ -4,27 +4,28 @@
 
 #include <bit>
 
-#include "omp/measured_costs.hpp"
 #include "omp/memory_table.hpp"
 #include "omp/settings.hpp"
 #include "os/clock.hpp"
+#include "schedules/learning/fraction_record.hpp"
+#include "schedules/learning/noise_samples.hpp"
 
 namespace tri::omp {
 namespace {
 
-using loops::held_before;
-using loops::loop_key;
-using loops::loop_layout;
-using loops::loop_memory;
-using loops::schedule;
-using loops::schedule_kind;
-using loops::worksharing_loop;
+using schedules::held_before;
+using schedules::loop_key;
+using schedules::loop_layout;
+using schedules::loop_memory;
+using schedules::schedule;
+using schedules::schedule_kind;
+using schedules::worksharing_loop;
 
-// As gcc's own code and both host runtimes share out static loops, so that a static loop in the program's own code
+// As gcc's own code and both native runtimes share out static loops, so that a static loop in the program's own code
 // gives each thread the same iterations.
 loop_layout static_layout(distribution shares, std::uint64_t units, std::uint32_t threads) {
   if (shares == distribution::static_chunks) {
-    return loops::layout_of({.kind = schedule_kind::static_blocks, .chunk = 1}, units, threads);
+    return schedules::layout_of({.kind = schedule_kind::static_blocks, .chunk = 1}, units, threads);
   }
   loop_layout layout;
   layout.items = units;
@@ -45,24 +46,57 @@ memories& table() {
   return loops;
 }
 
+// A claim of a line that another core had last, in ns: 37 to 85 where measured. Measuring it here would need a second
+// thread; the fraction hardly depends on it, since it is added to the time of a whole chunk.
+constexpr double claim_ns = 60;
+
+constexpr std::uint32_t quanta = 2000;  // of about ten microseconds
+constexpr double event_percentile = 99.9;
+
+double measured_noise() {
+  volatile double value = 2.0;
+  const schedules::core_samples samples = schedules::record_quanta(
+      -1, quanta,
+      [&] {
+        double root = value;
+        for (int i = 0; i < 3000; ++i) root = root * 0.5 + 1.0 / root;
+        value = root;
+      },
+      [] { return static_cast<double>(os::ticks()); });
+  return schedules::delay_by_percentile(samples.times, event_percentile);
+}
+
+// The machine parameters of the dynamic fraction's model, in a process whose threads belong to another runtime. In
+// ticks. The first call takes some tens of milliseconds, unless TRIREME_OMP_NOISE gives the duration of noise: it
+// repeats a fixed quantum of work in the calling thread.
+const schedules::machine_costs& machine_costs_of_this_process() {
+  static const schedules::machine_costs costs = [] {
+    const double given = the_settings().noise_us;
+    const double ticks_per_ns = 1.0 / os::ns_per_tick();
+    return schedules::machine_costs{claim_ns * ticks_per_ns,
+                                    given >= 0 ? given * 1000.0 * ticks_per_ns : measured_noise()};
+  }();
+  return costs;
+}
+
 // loop_key::variant: bit 0 monotonic, bits 1 and 2 the distribution, above that the power of two of the units.
 bool rises(const loop_key& key) { return (key.variant & 1) != 0; }
 distribution shares_of(const loop_key& key) { return static_cast<distribution>(key.variant >> 1 & 3); }
 
 // With so few units per thread, one that is long or waits for another must not be in a block behind a started one:
-// `automatic` hands them out one by one from the front, as the host runtime would.
+// `automatic` hands them out one by one from the front, as the native runtime would.
 constexpr std::uint64_t few_units_per_thread = 4;
 bool has_few_units(const loop_key& key) { return key.items <= few_units_per_thread * key.participants; }
 
 loop_layout one_by_one(const loop_key& key) {
-  return loops::layout_of({.kind = schedule_kind::dynamic, .chunk = 1}, key.items, key.participants);
+  return schedules::layout_of({.kind = schedule_kind::dynamic, .chunk = 1}, key.items, key.participants);
 }
 
-loops::memory_setup setup_of(const loop_key& key) {
+schedules::memory_setup setup_of(const loop_key& key) {
   const loop_facts facts{key.items, key.chunk, key.participants, rises(key)};
   return {schedule_of(the_settings().schedule, facts),
-          facts.monotonic ? loops::claim_direction::rising : loops::claim_direction::any,
-          loops::automatic_limits::of_this_machine(), &machine_costs_of_this_process};
+          facts.monotonic ? schedules::claim_direction::rising : schedules::claim_direction::any,
+          schedules::automatic_limits::of_this_machine(), &machine_costs_of_this_process};
 }
 
 // Null when there is no room.
@@ -115,7 +149,7 @@ schedule schedule_of(const schedule& wanted, const loop_facts& loop) {
 loop_layout choose_layout(const schedule& wanted, const loop_facts& loop) {
   schedule which = schedule_of(wanted, loop);
   if (which.kind == schedule_kind::automatic) which = {.kind = schedule_kind::hybrid, .chunk = which.chunk};
-  return loops::layout_of(which, loop.units, loop.threads);
+  return schedules::layout_of(which, loop.units, loop.threads);
 }
 
 loop_key key_of(const void* site, const loop_facts& loop) {

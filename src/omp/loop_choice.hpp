@@ -16,7 +16,7 @@ namespace tri::omp {
 // rely on static loops with the same bounds giving each thread the same iterations.
 enum class distribution : std::uint8_t {
   chosen,         // by our schedule
-  static_blocks,  // one block for each thread, the first ones longer by one: as both host runtimes and gcc's own code
+  static_blocks,  // one block for each thread, the first ones longer by one: as both native runtimes and gcc's own code
                   // do
   static_chunks   // units in turn
 };
@@ -31,22 +31,22 @@ struct loop_facts {
 
 // The key under which a loop is remembered. Iteration counts with the same power of two give the same key, so that a
 // loop that gets a little shorter each time is recognized.
-loops::loop_key key_of(const void* site, const loop_facts& loop);
+schedules::loop_key key_of(const void* site, const loop_facts& loop);
 
 // Arms a record that was found for this key.
-void arm_loop(loops::worksharing_loop& record, const loops::loop_key& key, loops::held_before held);
+void arm_loop(schedules::worksharing_loop& record, const schedules::loop_key& key, schedules::held_before held);
 
 // The schedule for a loop: chunks in units, and another kind where iterations must rise and its own would not.
-loops::schedule schedule_of(const loops::schedule& wanted, const loop_facts& loop);
+schedules::schedule schedule_of(const schedules::schedule& wanted, const loop_facts& loop);
 // The items of the layout are units.
-loops::loop_layout choose_layout(const loops::schedule& wanted, const loop_facts& loop);
+schedules::loop_layout choose_layout(const schedules::schedule& wanted, const loop_facts& loop);
 
 // No thread can get an iteration before one that it already had.
-bool is_monotonic(const loops::loop_layout& layout);
+bool is_monotonic(const schedules::loop_layout& layout);
 
 // What was learned of the loops of this call site, as text; empty when nothing was.
 std::string learned_of(const void* site);
 // A line of such a text.
-std::string learned_line(const loops::loop_key& key, const std::string& what);
+std::string learned_line(const schedules::loop_key& key, const std::string& what);
 
 }  // namespace tri::omp

@@ -17,15 +17,15 @@ class memory_table {
  public:
   struct entry {
     template <class... Arguments>
-    explicit entry(const loops::loop_key& loop, const Arguments&... arguments) : key(loop), memory(arguments...) {}
-    const loops::loop_key key;  // its number of iterations is that of the first execution
+    explicit entry(const schedules::loop_key& loop, const Arguments&... arguments) : key(loop), memory(arguments...) {}
+    const schedules::loop_key key;  // its number of iterations is that of the first execution
     Memory memory;
   };
 
   // Of the same loop, whatever its number of iterations. make() returns a std::unique_ptr<entry>, for a new loop. Null
   // when there is no room.
   template <class Make>
-  Memory* find(const loops::loop_key& key, Make&& make) {
+  Memory* find(const schedules::loop_key& key, Make&& make) {
     std::uint64_t hash = reinterpret_cast<std::uintptr_t>(key.site);
     for (const std::uint64_t part : {key.chunk, key.variant, std::uint64_t{key.participants}})
       hash = (hash ^ part) * 0x9e3779b97f4a7c15u;  // the golden ratio, as in Fibonacci hashing

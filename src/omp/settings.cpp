@@ -68,7 +68,7 @@ void read_slack(std::string_view text, settings& values) {
 
 }  // namespace
 
-std::string settings::schedule_text() const { return takes ? loops::to_text(schedule) : "host"; }
+std::string settings::schedule_text() const { return takes ? schedules::to_text(schedule) : "host"; }
 
 settings read_settings(const char* trireme_schedule, const char* omp_schedule, const char* noise, const char* waits,
                        const char* report, int process) {
@@ -90,19 +90,20 @@ settings read_settings(const char* trireme_schedule, const char* omp_schedule, c
       values.takes = false;
     } else {
       try {
-        values.schedule = loops::parse_schedule(text);
+        values.schedule = schedules::parse_schedule(text);
       } catch (const std::invalid_argument& problem) {
         throw std::invalid_argument(
             fmt::format("{}: {}; `host` leaves all loops to the OpenMP runtime", variable, problem.what()));
       }
     }
   }
-  values.learns = loops::learns(values.schedule);
-  values.weights = values.takes && (values.schedule.weights || values.schedule.kind == loops::schedule_kind::weighted ||
-                                    values.schedule.kind == loops::schedule_kind::weighted_tasklets);
+  values.learns = schedules::learns(values.schedule);
+  values.weights =
+      values.takes && (values.schedule.weights || values.schedule.kind == schedules::schedule_kind::weighted ||
+                       values.schedule.kind == schedules::schedule_kind::weighted_tasklets);
   if (noise != nullptr && *noise != '\0') values.noise_us = microseconds_of(noise_variable, noise);
-  values.uses_slack = values.takes && (values.schedule.kind == loops::schedule_kind::slack_conscious ||
-                                       values.schedule.kind == loops::schedule_kind::combined);
+  values.uses_slack = values.takes && (values.schedule.kind == schedules::schedule_kind::slack_conscious ||
+                                       values.schedule.kind == schedules::schedule_kind::combined);
   if (waits != nullptr && *waits != '\0') read_slack(waits, values);
   values.report = report != nullptr && *report != '\0';
   values.report_always = values.report && std::atoi(report) == process;

@@ -1,5 +1,5 @@
 // The drop-in's settings from environment variables. Read once; constant afterwards.
-//   TRIREME_OMP_SCHEDULE  a loop schedule, or `host`: leave every loop to the host runtime
+//   TRIREME_OMP_SCHEDULE  a loop schedule, or `host`: leave every loop to the native runtime
 //   OMP_SCHEDULE          the same behind `tri:`, when the first is not set
 //   TRIREME_OMP_NOISE     microseconds that a disturbance of a core lasts, for schedules with a model; else measured
 //   TRIREME_SLACK         how waits in MPI calls are remembered, for schedules that use slack: `call-path`,
@@ -22,8 +22,8 @@ inline constexpr const char* report_variable = "TRIREME_OMP_REPORT";
 
 struct settings {
   bool takes = true;               // false: `host`
-  bool standard_schedule = false;  // OMP_SCHEDULE is set for the host runtime
-  loops::schedule schedule{};
+  bool standard_schedule = false;  // OMP_SCHEDULE is set for the native runtime
+  schedules::schedule schedule{};
   bool learns = true;    // the schedule has a memory of each loop
   bool weights = false;  // ... and blocks by weights, also of static loops
   bool uses_slack = false;

@@ -1,11 +1,11 @@
-// A lock that is held for a few instructions, by threads of the host runtime. Never while a context is switched.
+// A lock that is held for a few instructions, by threads of the native runtime. Never while a context is switched.
 #pragma once
 
 #include <sched.h>
 
 #include <atomic>
 
-#include "os/cpu_hints.hpp"
+#include "os/cpu/cpu_hints.hpp"
 
 namespace tri::omp {
 

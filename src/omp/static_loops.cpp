@@ -1,13 +1,13 @@
 // Static loops of clang: where a program requests its block of a loop without chunks (kind 34), and weighted schedules
-// provide it. Everything else, above all chunked loops, is the host's. Signatures as in LLVM 16; bounds are inclusive.
-// A section of `omp sections` counts as an iteration here.
+// provide it. Everything else, above all chunked loops, is the native runtime's. Signatures as in LLVM 16; bounds are
+// inclusive. A section of `omp sections` counts as an iteration here.
+#include "omp/static_loops.hpp"
 #include "omp/call_sites.hpp"
-#include "omp/host_runtime.hpp"
-#include "omp/host_team.hpp"
 #include "omp/loop_choice.hpp"
 #include "omp/memory_table.hpp"
+#include "omp/native_runtime.hpp"
 #include "omp/settings.hpp"
-#include "omp/static_learned.hpp"
+#include "omp/team_context.hpp"
 #include "os/clock.hpp"
 
 namespace tri::omp {
@@ -27,9 +27,9 @@ memories& table() {
   return loops;
 }
 
-host_function<std::int32_t(location*)> host_team_size("__kmpc_bound_num_threads");
+native_function<std::int32_t(location*)> native_team_size("__kmpc_bound_num_threads");
 
-// The block of this thread; false: call the host.
+// The block of this thread; false: call the native runtime.
 template <class Value>
 bool take_block(const void* site, location* where, std::int32_t kind, std::int32_t* is_last, Value* lower, Value* upper,
                 std::make_signed_t<Value>* stride, std::make_signed_t<Value> step) {
@@ -40,10 +40,10 @@ bool take_block(const void* site, location* where, std::int32_t kind, std::int32
   const std::optional<iteration_space> space = inclusive_space(*lower, *upper, step, 1);
   if (!space || space->items == 0) return false;
   location nowhere{{0, 2, 0, 0}, ";unknown;unknown;0;0;;"};
-  const auto threads = static_cast<std::uint32_t>(host_team_size(&nowhere));
-  if (threads < 2 || threads > loops::most_worksharing_threads || context->thread >= threads) return false;
+  const auto threads = static_cast<std::uint32_t>(native_team_size(&nowhere));
+  if (threads < 2 || threads > schedules::most_worksharing_threads || context->thread >= threads) return false;
   static_share* const share = context->of.shares.of(space->items, threads, [&] {
-    const loops::loop_key key = key_of(site, {space->items, 1, threads, false});
+    const schedules::loop_key key = key_of(site, {space->items, 1, threads, false});
     return table().find(key, [&] { return std::make_unique<memories::entry>(key, threads); });
   });
   if (share == nullptr) return false;
@@ -55,7 +55,8 @@ bool take_block(const void* site, location* where, std::int32_t kind, std::int32
     *lower = static_cast<Value>(space->value_of(first));
     *upper = static_cast<Value>(space->value_of(last - 1));
   } else {
-    *lower = static_cast<Value>(static_cast<std::uint64_t>(end) + space->step);  // as the host: behind the end
+    *lower =
+        static_cast<Value>(static_cast<std::uint64_t>(end) + space->step);  // as the native runtime: behind the end
   }
   if (is_last != nullptr) *is_last = first < last && last == space->items ? 1 : 0;
   *stride = static_cast<std::make_signed_t<Value>>(space->items);
@@ -66,7 +67,7 @@ bool take_block(const void* site, location* where, std::int32_t kind, std::int32
 
 }  // namespace
 
-std::string static_learned_of(const void* site) {
+std::string static_weights_of(const void* site) {
   std::string text;
   table().for_each([&](memories::entry& there) {
     if (there.key.site != site) return;
@@ -87,22 +88,22 @@ using namespace tri::omp;
   TRIREME_PUBLIC void __kmpc_for_static_init_##suffix(location* where, std::int32_t thread, std::int32_t kind,       \
                                                       std::int32_t* is_last, value* lower, value* upper,             \
                                                       signed_value* stride, signed_value step, signed_value chunk) { \
-    static host_function<void(location*, std::int32_t, std::int32_t, std::int32_t*, value*, value*, signed_value*,   \
-                              signed_value, signed_value)>                                                           \
-        host("__kmpc_for_static_init_" #suffix);                                                                     \
+    static native_function<void(location*, std::int32_t, std::int32_t, std::int32_t*, value*, value*, signed_value*, \
+                                signed_value, signed_value)>                                                         \
+        native("__kmpc_for_static_init_" #suffix);                                                                   \
     if (!take_block<value>(TRIREME_HERE, where, kind, is_last, lower, upper, stride, step))                          \
-      host(where, thread, kind, is_last, lower, upper, stride, step, chunk);                                         \
+      native(where, thread, kind, is_last, lower, upper, stride, step, chunk);                                       \
   }
 TRIREME_STATIC_INIT(4, std::int32_t, std::int32_t)
 TRIREME_STATIC_INIT(4u, std::uint32_t, std::int32_t)
 TRIREME_STATIC_INIT(8, std::int64_t, std::int64_t)
 TRIREME_STATIC_INIT(8u, std::uint64_t, std::int64_t)
 
-// The end of a static loop, before its barrier. A thread that got its block from us does not call the host.
+// The end of a static loop, before its barrier. A thread that got its block from us does not call the native runtime.
 TRIREME_PUBLIC void __kmpc_for_static_fini(location* where, std::int32_t thread) {
-  static host_function<void(location*, std::int32_t)> host("__kmpc_for_static_fini");
+  static native_function<void(location*, std::int32_t)> native("__kmpc_for_static_fini");
   thread_context* const context = followed();
-  if (context == nullptr || context->in_static == nullptr) return host(where, thread);
+  if (context == nullptr || context->in_static == nullptr) return native(where, thread);
   context->in_static->took(context->thread, tri::os::ticks() - context->static_since);
   context->in_static = nullptr;
 }

@@ -3,13 +3,13 @@
 #include <fmt/format.h>
 #include <sched.h>
 
-#include "os/cpu_hints.hpp"
+#include "os/cpu/cpu_hints.hpp"
 
 namespace tri::omp {
 
 bool static_memory::shares(std::uint64_t items, std::vector<std::uint64_t>& starts) {
   if (!take()) return false;
-  starts = loops::starts_of(loops::allocate(items, weights_.weights()));
+  starts = schedules::starts_of(schedules::allocate(items, weights_.weights()));
   release();
   return true;
 }
@@ -31,7 +31,7 @@ std::string static_memory::text() {
 void static_shares::decide(static_share& share, std::uint64_t items, std::uint32_t threads, static_memory* memory) {
   if (memory == nullptr || !memory->shares(items, share.starts_)) {
     const std::vector<double> equal(threads, 1.0);
-    share.starts_ = loops::starts_of(loops::allocate(items, equal));
+    share.starts_ = schedules::starts_of(schedules::allocate(items, equal));
   }
   share.memory_ = memory;
   share.times_.assign(threads, {});

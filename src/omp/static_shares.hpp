@@ -2,7 +2,7 @@
 // give every thread the same iterations, and programs drop barriers for that. So the shares of an iteration count are
 // decided once per region, by the first thread, and stay until its end; the threads' times change the weights only
 // between regions. Beyond `capacity` different iteration counts in one region, the later ones get equal blocks from the
-// host, on every thread of the region alike.
+// native runtime, on every thread of the region alike.
 #pragma once
 
 #include <array>
@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-#include "schedules/weights.hpp"
+#include "schedules/learning/weights.hpp"
 
 namespace tri::omp {
 
@@ -33,7 +33,7 @@ class static_memory {
   void release() { in_use_.store(false, std::memory_order_release); }         // static_memory.release
 
   std::atomic<bool> in_use_{false};
-  loops::weight_tracker weights_;
+  schedules::weight_tracker weights_;
 };
 
 // The shares of one number of iterations in one region. Each thread writes its own time.

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <ctime>
 
-#include "os/cpu_hints.hpp"
+#include "os/cpu/cpu_hints.hpp"
 
 namespace tri::os {
 

@@ -4,7 +4,7 @@
 #include <thread>
 #include <utility>
 
-#include "os/pinning.hpp"
+#include "os/cpu/pinning.hpp"
 #include "sched/inbox.hpp"
 #include "sched/remote/host_records.hpp"
 #include "trireme/detail/sched/handler_table.hpp"

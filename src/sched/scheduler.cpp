@@ -9,7 +9,7 @@
 
 #include "arena/arena.hpp"
 #include "os/clock.hpp"
-#include "os/cpu_hints.hpp"
+#include "os/cpu/cpu_hints.hpp"
 #include "sched/idle_limits.hpp"
 #include "sched/process_runtime.hpp"
 #include "sched/remote/wire_link.hpp"

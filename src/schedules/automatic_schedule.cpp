@@ -6,7 +6,7 @@
 
 #include "os/clock.hpp"
 
-namespace tri::loops {
+namespace tri::schedules {
 namespace {
 
 constexpr double enough_imbalance = 0.005;  // below it blocks stay where they are, and with them the data
@@ -312,4 +312,4 @@ void automatic_schedule::lay_out_rising() {
   if (first_shared < layout_.chunks()) layout_.pool = {first_shared, layout_.chunks()};
 }
 
-}  // namespace tri::loops
+}  // namespace tri::schedules

@@ -17,7 +17,7 @@
 #include "schedules/loop_layout.hpp"
 #include "schedules/loop_times.hpp"
 
-namespace tri::loops {
+namespace tri::schedules {
 
 /// Times in ticks, so that tests can have a clock of their own.
 struct automatic_limits {
@@ -109,4 +109,4 @@ class automatic_schedule {
   loop_layout layout_;
 };
 
-}  // namespace tri::loops
+}  // namespace tri::schedules

@@ -4,7 +4,7 @@
 #include <optional>
 #include <utility>
 
-namespace tri::loops {
+namespace tri::schedules {
 namespace {
 
 // The owner of an iteration's range: a participant, or no_owner for the shared pool.
@@ -87,4 +87,4 @@ void chunk_statistics::add(const loop_times& times, const loop_layout* layout) {
   before_ = std::move(now);
 }
 
-}  // namespace tri::loops
+}  // namespace tri::schedules

@@ -9,7 +9,7 @@
 #include "schedules/loop_layout.hpp"
 #include "schedules/loop_times.hpp"
 
-namespace tri::loops {
+namespace tri::schedules {
 
 struct participant_chunks {
   std::uint64_t chunks = 0;
@@ -42,4 +42,4 @@ class chunk_statistics {
   std::uint64_t compared_ = 0;
 };
 
-}  // namespace tri::loops
+}  // namespace tri::schedules

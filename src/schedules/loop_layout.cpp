@@ -8,10 +8,10 @@
 #include <cmath>
 #include <stdexcept>
 
+#include "schedules/learning/weights.hpp"
 #include "schedules/user_schedule.hpp"
-#include "schedules/weights.hpp"
 
-namespace tri::loops {
+namespace tri::schedules {
 namespace {
 
 // The arithmetic of 64-bit numbers of iterations.
@@ -339,4 +339,4 @@ board::task_spec task_of(const loop_layout& layout) {
   return task;
 }
 
-}  // namespace tri::loops
+}  // namespace tri::schedules

@@ -13,7 +13,7 @@
 #include "trireme/detail/schedules/loop_schedule.hpp"
 #include "trireme/schedule.hpp"
 
-namespace tri::loops {
+namespace tri::schedules {
 
 struct loop_layout {
   std::uint64_t items = 0;            ///< iterations of the loop
@@ -107,4 +107,4 @@ std::vector<std::uint64_t> guided_sizes(std::uint64_t items, std::uint32_t parti
 std::vector<std::uint64_t> trapezoid_sizes(std::uint64_t items, std::uint32_t participants, std::uint64_t least);
 std::vector<std::uint64_t> factoring_sizes(std::uint64_t items, std::uint32_t participants, std::uint64_t least);
 
-}  // namespace tri::loops
+}  // namespace tri::schedules

@@ -5,7 +5,7 @@
 
 #include "schedules/user_schedule.hpp"
 
-namespace tri::loops {
+namespace tri::schedules {
 
 bool learns(const schedule& which) {
   switch (which.kind) {
@@ -137,4 +137,4 @@ bool loop_memory::ask(summary& into) {
   return true;
 }
 
-}  // namespace tri::loops
+}  // namespace tri::schedules

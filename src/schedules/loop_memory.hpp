@@ -12,12 +12,12 @@
 #include <string>
 
 #include "schedules/automatic_schedule.hpp"
-#include "schedules/learning_schedule.hpp"
+#include "schedules/learning/learning_schedule.hpp"
 #include "schedules/loop_sequence.hpp"
 #include "schedules/worksharing_loop.hpp"
 #include "trireme/detail/schedules/loop_schedule.hpp"
 
-namespace tri::loops {
+namespace tri::schedules {
 
 struct memory_setup {
   schedule which{};
@@ -75,4 +75,4 @@ class loop_memory {
   std::uint32_t waited_ = 0;     // executions since it began
 };
 
-}  // namespace tri::loops
+}  // namespace tri::schedules

@@ -6,7 +6,7 @@
 #include <numeric>
 #include <stdexcept>
 
-namespace tri::loops {
+namespace tri::schedules {
 
 double imbalance_of(std::span<const double> loads) {
   const double sum = std::accumulate(loads.begin(), loads.end(), 0.0);
@@ -75,4 +75,4 @@ double migration_meter::moved_per_step() const {
   return steps_ < 2 ? 0.0 : static_cast<double>(moved_) / static_cast<double>(steps_ - 1);
 }
 
-}  // namespace tri::loops
+}  // namespace tri::schedules

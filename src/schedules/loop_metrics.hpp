@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-namespace tri::loops {
+namespace tri::schedules {
 
 /// Largest load by mean load, over all cores; 1 when there is no load.
 double imbalance_of(std::span<const double> loads);
@@ -50,4 +50,4 @@ class migration_meter {
   std::uint64_t steps_ = 0;
 };
 
-}  // namespace tri::loops
+}  // namespace tri::schedules

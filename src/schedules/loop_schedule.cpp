@@ -18,7 +18,7 @@
 #include "config/suggestion.hpp"
 #include "schedules/user_schedule.hpp"
 
-namespace tri::loops {
+namespace tri::schedules {
 namespace {
 
 enum parameter : std::uint32_t {
@@ -575,4 +575,4 @@ std::vector<std::string_view> features_of(const schedule& which) {
   return features;
 }
 
-}  // namespace tri::loops
+}  // namespace tri::schedules

@@ -4,9 +4,9 @@
 
 #include <functional>
 
-#include "os/cpu_hints.hpp"
+#include "os/cpu/cpu_hints.hpp"
 
-namespace tri::loops {
+namespace tri::schedules {
 namespace {
 
 constexpr std::size_t probes = 8;
@@ -78,4 +78,4 @@ loop_sequence::record* loop_sequence::choose(const loop_key& key, held_before& h
   return chosen;
 }
 
-}  // namespace tri::loops
+}  // namespace tri::schedules

@@ -18,7 +18,7 @@
 
 #include "schedules/worksharing_loop.hpp"
 
-namespace tri::loops {
+namespace tri::schedules {
 
 struct loop_key {
   const void* site = nullptr;
@@ -140,4 +140,4 @@ class loop_sequence {
   std::vector<std::unique_ptr<record>> all_;
 };
 
-}  // namespace tri::loops
+}  // namespace tri::schedules

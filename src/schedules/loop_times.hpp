@@ -9,7 +9,7 @@
 
 #include "os/clock.hpp"
 
-namespace tri::loops {
+namespace tri::schedules {
 
 /// The iteration space in equal parts, each with the ticks that its iterations took.
 inline constexpr std::size_t cost_bins = 64;
@@ -122,4 +122,4 @@ class loop_times {
   std::vector<participant_times> of_;
 };
 
-}  // namespace tri::loops
+}  // namespace tri::schedules

@@ -10,7 +10,7 @@
 
 #include "trireme/detail/schedules/loop_schedule.hpp"
 
-namespace tri::loops {
+namespace tri::schedules {
 namespace {
 
 // Claim numbers must fit into 32 bits, also when every participant has overshot the end once (loop_layout.cpp).
@@ -175,7 +175,7 @@ void lay_out_user_schedule(loop_layout& layout, std::uint32_t number, std::uint6
   if (std::is_sorted(layout.order.begin(), layout.order.end())) layout.order.clear();
 }
 
-}  // namespace tri::loops
+}  // namespace tri::schedules
 
 namespace tri {
 
@@ -183,15 +183,15 @@ void add_schedule(const std::string& name, plan_function plan, plan_again again)
   const auto refuse = [&](const std::string& why) {
     throw std::invalid_argument(fmt::format("add_schedule('{}'): {}", name, why));
   };
-  if (!loops::can_be_a_name(name))
+  if (!schedules::can_be_a_name(name))
     refuse("a name has lower case letters, digits, '-' and '_', and begins with a letter");
   if (!plan) refuse("there is no function");
-  const std::vector<std::string> known = loops::schedule_names();
+  const std::vector<std::string> known = schedules::schedule_names();
   if (std::find(known.begin(), known.end(), name) != known.end()) refuse("there is a schedule of this name already");
-  loops::added_list& list = loops::everything();
+  schedules::added_list& list = schedules::everything();
   const std::lock_guard lock(list.mutex);
   // Asked again under the lock, for two threads that add the same name.
-  for (const loops::added& one : list.all)
+  for (const schedules::added& one : list.all)
     if (one.name == name) refuse("there is a schedule of this name already");
   list.all.push_back({name, std::move(plan), again});
 }

@@ -12,7 +12,7 @@
 #include "schedules/loop_layout.hpp"
 #include "trireme/schedule.hpp"
 
-namespace tri::loops {
+namespace tri::schedules {
 
 /// The number of a schedule that was added, with these values; equal ones have equal numbers. Empty: no such name. Any
 /// thread, as all functions here.
@@ -28,4 +28,4 @@ std::vector<std::string> user_schedule_names();
 void lay_out_user_schedule(loop_layout& layout, std::uint32_t number, std::uint64_t items, std::uint32_t participants,
                            std::span<const participant_time> last);
 
-}  // namespace tri::loops
+}  // namespace tri::schedules

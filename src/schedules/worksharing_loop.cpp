@@ -7,7 +7,7 @@
 #include <stdexcept>
 #include <utility>
 
-namespace tri::loops {
+namespace tri::schedules {
 
 void worksharing_measurement::open(const loop_layout& layout, std::uint64_t now) {
   times_.reshape(layout.items, static_cast<std::uint32_t>(layout.ranges.size()));
@@ -144,4 +144,4 @@ item_span fetch_position::last_chunk() {
   return {loop_->layout_.first_item(chunk), loop_->layout_.last_item(chunk)};
 }
 
-}  // namespace tri::loops
+}  // namespace tri::schedules

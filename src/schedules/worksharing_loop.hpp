@@ -17,7 +17,7 @@
 #include "schedules/loop_layout.hpp"
 #include "schedules/loop_times.hpp"
 
-namespace tri::loops {
+namespace tri::schedules {
 
 inline constexpr std::uint32_t most_worksharing_threads = 0xffff;
 
@@ -162,4 +162,4 @@ class fetch_position {
   std::uint64_t running_since_ = 0;
 };
 
-}  // namespace tri::loops
+}  // namespace tri::schedules

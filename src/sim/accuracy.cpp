@@ -4,11 +4,12 @@
 
 #include <cstddef>
 
-namespace tri::flow::prediction {
+namespace tri::sim {
 
-accuracy measure(const prediction_options& options, std::span<const message_facts> stream, std::uint64_t larger_than) {
+accuracy measure(const flow::prediction::prediction_options& options,
+                 std::span<const flow::prediction::message_facts> stream, std::uint64_t larger_than) {
   accuracy result;
-  message_predictor predictor(options);
+  flow::prediction::message_predictor predictor(options);
   for (std::size_t at = 0; at < stream.size(); ++at) {
     predictor.push(stream[at]);
     for (std::size_t i = 0; i < lookaheads.size(); ++i) {
@@ -21,13 +22,13 @@ accuracy measure(const prediction_options& options, std::span<const message_fact
   return result;
 }
 
-std::vector<accuracy_row> accuracy_report(prediction_options options, std::uint64_t seed) {
+std::vector<accuracy_row> accuracy_report(flow::prediction::prediction_options options, std::uint64_t seed) {
   std::vector<accuracy_row> rows;
   for (const stream_shape& shape : known_streams()) {
     const generated_stream stream = generate(shape, seed);
     for (const bool logical : {true, false}) {
-      for (const auto kind :
-           {predictor_kind::dpd, predictor_kind::shortdpd, predictor_kind::early, predictor_kind::graph}) {
+      for (const auto kind : {flow::prediction::predictor_kind::dpd, flow::prediction::predictor_kind::shortdpd,
+                              flow::prediction::predictor_kind::early, flow::prediction::predictor_kind::graph}) {
         options.kind = kind;
         rows.push_back({shape.program, shape.processes, logical, kind,
                         measure(options, logical ? stream.logical : stream.physical)});
@@ -50,4 +51,4 @@ std::string text_of(std::span<const accuracy_row> rows) {
   return text;
 }
 
-}  // namespace tri::flow::prediction
+}  // namespace tri::sim

@@ -13,7 +13,7 @@
 #include "flow/prediction/message_predictor.hpp"
 #include "sim/stream_generator.hpp"
 
-namespace tri::flow::prediction {
+namespace tri::sim {
 
 inline constexpr std::array<int, 6> lookaheads{1, 2, 3, 4, 5, 10};
 
@@ -27,21 +27,21 @@ struct accuracy {
 };
 
 // Only messages of more than `larger_than` bytes are counted; the predictor sees all.
-accuracy measure(const prediction_options& options, std::span<const message_facts> stream,
-                 std::uint64_t larger_than = 0);
+accuracy measure(const flow::prediction::prediction_options& options,
+                 std::span<const flow::prediction::message_facts> stream, std::uint64_t larger_than = 0);
 
 struct accuracy_row {
   std::string_view program;
   int processes = 0;
   bool logical = true;
-  predictor_kind kind = predictor_kind::dpd;
+  flow::prediction::predictor_kind kind = flow::prediction::predictor_kind::dpd;
   accuracy result;
 };
 
 // Every known stream in both orders under every predictor; `options.kind` does not matter.
-std::vector<accuracy_row> accuracy_report(prediction_options options, std::uint64_t seed);
+std::vector<accuracy_row> accuracy_report(flow::prediction::prediction_options options, std::uint64_t seed);
 
 // One line per row: percentages for +1 to +5 and +10.
 std::string text_of(std::span<const accuracy_row> rows);
 
-}  // namespace tri::flow::prediction
+}  // namespace tri::sim

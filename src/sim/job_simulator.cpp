@@ -11,12 +11,12 @@
 
 #include "loops/random_numbers.hpp"
 #include "schedules/automatic_schedule.hpp"
-#include "schedules/fraction_record.hpp"
+#include "schedules/learning/fraction_record.hpp"
 #include "schedules/loop_metrics.hpp"
 #include "sim/region_simulator.hpp"
 #include "trireme/slack.hpp"
 
-namespace tri::loops {
+namespace tri::sim {
 namespace {
 
 [[noreturn]] void refuse(const std::string& why) { throw std::invalid_argument("job simulator: " + why); }
@@ -40,12 +40,13 @@ void check_job(const simulated_job& job) {
   share("latest_noise", job.latest_noise);
 }
 
-void check_schedule_of_job(const schedule& which) {
+void check_schedule_of_job(const schedules::schedule& which) {
   check_schedule(which);
-  const bool needs_more = which.weights || which.search || which.kind == schedule_kind::weighted ||
-                          which.kind == schedule_kind::weighted_tasklets ||
-                          (which.kind == schedule_kind::tasklets && which.tags) || which.kind == schedule_kind::user ||
-                          (has_model(which.kind) && which.delay != delay_source::noise);
+  const bool needs_more = which.weights || which.search || which.kind == schedules::schedule_kind::weighted ||
+                          which.kind == schedules::schedule_kind::weighted_tasklets ||
+                          (which.kind == schedules::schedule_kind::tasklets && which.tags) ||
+                          which.kind == schedules::schedule_kind::user ||
+                          (schedules::has_model(which.kind) && which.delay != schedules::delay_source::noise);
   if (needs_more) {
     refuse(
         fmt::format("'{}' needs speeds, tags, a search, or executions of its own, which are not simulated; there are "
@@ -56,22 +57,23 @@ void check_schedule_of_job(const schedule& which) {
 
 class node {
  public:
-  node(const simulated_job& job, const schedule& which, double work)
+  node(const simulated_job& job, const schedules::schedule& which, double work)
       : job_(job),
         which_(which),
         work_(work),
         slack_({.by = job.slack_known ? slack::history::operation : slack::history::off}) {
     // Virtual times are exact: the limits of a real machine, in thousandths of an iteration, which is assumed to take a
     // microsecond.
-    automatic_ = std::make_unique<automatic_schedule>(automatic_limits{.in_place = 0.0,
-                                                                       .claim = job.iteration_time,
-                                                                       .least_left = 2 * job.iteration_time,
-                                                                       .most_left = 20 * job.iteration_time});
+    automatic_ = std::make_unique<schedules::automatic_schedule>(
+        schedules::automatic_limits{.in_place = 0.0,
+                                    .claim = job.iteration_time,
+                                    .least_left = 2 * job.iteration_time,
+                                    .most_left = 20 * job.iteration_time});
   }
 
   /// Runs the loop; until when, from the beginning of the step.
-  double step(random_numbers& random) {
-    const loop_layout layout = next_layout();
+  double step(loops::random_numbers& random) {
+    const schedules::loop_layout layout = next_layout();
     region what;
     what.claim_time = job_.claim_time;
     const double middle = static_cast<double>(job_.items) / 2.0;
@@ -104,21 +106,22 @@ class node {
   double idle = 0.0;
 
  private:
-  loop_layout next_layout() {
-    if (which_.kind == schedule_kind::automatic) return *automatic_->next(job_.items, job_.participants).layout;
-    layout_inputs known;
+  schedules::loop_layout next_layout() {
+    if (which_.kind == schedules::schedule_kind::automatic)
+      return *automatic_->next(job_.items, job_.participants).layout;
+    schedules::layout_inputs known;
     static_fraction_ = which_.static_fraction;
-    if (has_model(which_.kind)) {
+    if (schedules::has_model(which_.kind)) {
       known.dynamic_fraction =
           fractions_.next(which_, job_.items, job_.participants, {job_.claim_time, job_.noise_length},
-                          which_.kind == schedule_kind::static_hybrid ? 0.0 : slack_.before_loop(link_));
+                          which_.kind == schedules::schedule_kind::static_hybrid ? 0.0 : slack_.before_loop(link_));
       static_fraction_ = 1.0 - known.dynamic_fraction;
     }
-    return layout_of(which_, job_.items, job_.participants, known);
+    return schedules::layout_of(which_, job_.items, job_.participants, known);
   }
   void learn(const region_run& run) {
-    if (which_.kind == schedule_kind::automatic) {
-      loop_times times(job_.items, job_.participants);
+    if (which_.kind == schedules::schedule_kind::automatic) {
+      schedules::loop_times times(job_.items, job_.participants);
       for (const executed_part& part : run.parts) {
         times.record(static_cast<int>(part.participant), part.first, part.last,
                      static_cast<std::uint64_t>(std::llround(part.end - part.begin)));
@@ -136,25 +139,25 @@ class node {
   }
 
   const simulated_job& job_;
-  const schedule which_;
+  const schedules::schedule which_;
   const double work_;
   double static_fraction_ = 0.0;
-  fraction_record fractions_;
-  std::unique_ptr<automatic_schedule> automatic_;
+  schedules::fraction_record fractions_;
+  std::unique_ptr<schedules::automatic_schedule> automatic_;
   slack::predictor slack_;
   slack::loop_link link_;
-  migration_meter meter_;
+  schedules::migration_meter meter_;
   std::vector<std::uint32_t> owners_;  // of the step before
 };
 
 }  // namespace
 
-job_run simulate_job(const simulated_job& job, const schedule& which) {
+job_run simulate_job(const simulated_job& job, const schedules::schedule& which) {
   check_job(job);
   check_schedule_of_job(which);
   std::vector<std::unique_ptr<node>> nodes;
   for (const double work : job.node_work) nodes.push_back(std::make_unique<node>(job, which, work));
-  random_numbers random(job.seed);
+  loops::random_numbers random(job.seed);
   job_run result;
   double idle = 0.0, busy_or_idle = 0.0;
   for (std::uint32_t step = 0; step <= job.steps; ++step) {
@@ -180,10 +183,10 @@ job_run simulate_job(const simulated_job& job, const schedule& which) {
   return result;
 }
 
-fraction_search ask_oracle(const simulated_job& job, schedule which, double increment) {
-  if (!has_static_fraction(which.kind))
+schedules::fraction_search ask_oracle(const simulated_job& job, schedules::schedule which, double increment) {
+  if (!schedules::has_static_fraction(which.kind))
     refuse(fmt::format("'{}' has no static fraction to try; hybrid and staggered have one", to_text(which)));
-  fraction_search search = fraction_search::everywhere({.step = increment, .trials = 1});
+  schedules::fraction_search search = schedules::fraction_search::everywhere({.step = increment, .trials = 1});
   while (const std::optional<double> fraction = search.next()) {
     which.static_fraction = *fraction;
     search.told(simulate_job(job, which).step_time);
@@ -191,4 +194,4 @@ fraction_search ask_oracle(const simulated_job& job, schedule which, double incr
   return search;
 }
 
-}  // namespace tri::loops
+}  // namespace tri::sim

@@ -8,10 +8,10 @@
 #include <cstdint>
 #include <vector>
 
-#include "schedules/fraction_search.hpp"
+#include "schedules/learning/fraction_search.hpp"
 #include "trireme/detail/schedules/loop_schedule.hpp"
 
-namespace tri::loops {
+namespace tri::sim {
 
 /// Times in any unit, the same for all.
 struct simulated_job {
@@ -41,11 +41,11 @@ struct job_run {
 
 /// Throws std::invalid_argument when a number is out of its range, and for schedules that need features not simulated
 /// here: speeds of participants, tags of tasklets, searches.
-job_run simulate_job(const simulated_job& job, const schedule& which);
+job_run simulate_job(const simulated_job& job, const schedules::schedule& which);
 
 /// The oracle: constant static fractions, the same for all nodes and steps, each tried once. best() is the one with the
 /// least step time. `which`: of a kind with a given fraction, such as hybrid or staggered. Throws std::invalid_argument
 /// for another one, or an increment that is not above 0 and at most 1.
-fraction_search ask_oracle(const simulated_job& job, schedule which, double increment = 0.05);
+schedules::fraction_search ask_oracle(const simulated_job& job, schedules::schedule which, double increment = 0.05);
 
-}  // namespace tri::loops
+}  // namespace tri::sim

@@ -6,7 +6,7 @@
 
 #include "loops/random_numbers.hpp"
 
-namespace tri::loops {
+namespace tri::sim {
 
 noise_generator::noise_generator(const noise_plan& plan) : plan_(plan) {
   if (!(plan.chance >= 0.0 && plan.chance <= 1.0)) {
@@ -22,8 +22,8 @@ noise_generator::noise_generator(const noise_plan& plan) : plan_(plan) {
 
 std::vector<noise_event> noise_generator::events(std::uint64_t step, double step_time) const {
   // A stream of its own for every step, and the same number of draws for every participant.
-  random_numbers streams(plan_.seed ^ (step * 0xd1342543de82ef95u));
-  random_numbers random(streams.next());
+  loops::random_numbers streams(plan_.seed ^ (step * 0xd1342543de82ef95u));
+  loops::random_numbers random(streams.next());
   std::vector<noise_event> result;
   for (std::uint32_t participant = 0; participant < plan_.participants; ++participant) {
     const bool hit = random.fraction() < plan_.chance;
@@ -34,7 +34,7 @@ std::vector<noise_event> noise_generator::events(std::uint64_t step, double step
   return result;
 }
 
-void disturb(noise_kind kind, double length, const clock_function& now,
+void disturb(noise_kind kind, double length, const schedules::clock_function& now,
              const std::function<void(double nanoseconds)>& sleep) {
   if (!(length > 0.0)) return;
   if (kind == noise_kind::sleeping) {
@@ -45,4 +45,4 @@ void disturb(noise_kind kind, double length, const clock_function& now,
   while (now() < end) continue;
 }
 
-}  // namespace tri::loops
+}  // namespace tri::sim

@@ -6,10 +6,10 @@
 #include <functional>
 #include <vector>
 
-#include "schedules/noise_samples.hpp"
+#include "schedules/learning/noise_samples.hpp"
 #include "sim/region_simulator.hpp"
 
-namespace tri::loops {
+namespace tri::sim {
 
 enum class noise_kind : std::uint8_t {
   sleeping,  ///< the victim yields its core, which looks idle
@@ -41,7 +41,7 @@ class noise_generator {
 };
 
 /// Holds up the calling thread for `length` nanoseconds. The functions are the machine's, or a test's.
-void disturb(noise_kind kind, double length, const clock_function& now,
+void disturb(noise_kind kind, double length, const schedules::clock_function& now,
              const std::function<void(double nanoseconds)>& sleep);
 
-}  // namespace tri::loops
+}  // namespace tri::sim

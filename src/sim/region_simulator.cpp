@@ -11,12 +11,12 @@
 #include "board/victim_order.hpp"
 #include "loops/random_numbers.hpp"
 
-namespace tri::loops {
+namespace tri::sim {
 namespace {
 
 class simulation {
  public:
-  simulation(const region& what, const loop_layout& layout)
+  simulation(const region& what, const schedules::loop_layout& layout)
       : what_(what), layout_(layout), count_(static_cast<std::uint32_t>(layout.ranges.size())), lines_(count_ + 1) {
     check_sizes();
     board::task_spec task = task_of(layout);
@@ -101,7 +101,7 @@ class simulation {
     if (what_.move_time > 0.0 && !what_.last_owners.empty()) {
       for (std::uint64_t item = first; item < last; ++item) {
         const std::uint32_t owner = what_.last_owners[item];
-        if (owner != who && owner != no_owner) moving += what_.move_time;
+        if (owner != who && owner != schedules::no_owner) moving += what_.move_time;
       }
     }
     if (what_.cost) return moving + factor * (costs_before_[last] - costs_before_[first]);
@@ -157,7 +157,7 @@ class simulation {
   }
 
   const region& what_;
-  const loop_layout& layout_;
+  const schedules::loop_layout& layout_;
   std::uint32_t count_;
   board::claim_rule rule_{};
   std::vector<board::claim_line> lines_;
@@ -191,17 +191,17 @@ double region_run::idle_time() const {
 }
 
 std::vector<std::uint32_t> region_run::owners(std::uint64_t items) const {
-  std::vector<std::uint32_t> result(items, no_owner);
+  std::vector<std::uint32_t> result(items, schedules::no_owner);
   for (const executed_part& part : parts) {
     for (std::uint64_t item = part.first; item < part.last; ++item) result[item] = part.participant;
   }
   return result;
 }
 
-region_run simulate(const region& what, const loop_layout& layout) { return simulation(what, layout).run(); }
+region_run simulate(const region& what, const schedules::loop_layout& layout) { return simulation(what, layout).run(); }
 
-double mean_step_time(const region& quiet, const loop_layout& layout, const many_nodes& machine) {
-  random_numbers random(machine.seed);
+double mean_step_time(const region& quiet, const schedules::loop_layout& layout, const many_nodes& machine) {
+  loops::random_numbers random(machine.seed);
   const double undisturbed = simulate(quiet, layout).time;
   double sum = 0.0;
   for (std::uint32_t step = 0; step < machine.steps; ++step) {
@@ -218,4 +218,4 @@ double mean_step_time(const region& quiet, const loop_layout& layout, const many
   return sum / machine.steps;
 }
 
-}  // namespace tri::loops
+}  // namespace tri::sim

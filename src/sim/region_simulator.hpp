@@ -10,7 +10,7 @@
 
 #include "schedules/loop_layout.hpp"
 
-namespace tri::loops {
+namespace tri::sim {
 
 /// From `at` on, participant computes nothing for `length`. Events of one participant must not overlap.
 struct noise_event {
@@ -66,7 +66,7 @@ struct region_run {
 };
 
 /// Throws std::invalid_argument when sizes do not match the layout.
-region_run simulate(const region& what, const loop_layout& layout);
+region_run simulate(const region& what, const schedules::loop_layout& layout);
 
 /// Many nodes that wait for each other after every step, each hit with some probability by one event that begins at a
 /// random moment of the step, on a random participant.
@@ -78,6 +78,6 @@ struct many_nodes {
   std::uint64_t seed = 1;
 };
 /// Mean time of a step.
-double mean_step_time(const region& quiet, const loop_layout& layout, const many_nodes& machine);
+double mean_step_time(const region& quiet, const schedules::loop_layout& layout, const many_nodes& machine);
 
-}  // namespace tri::loops
+}  // namespace tri::sim

@@ -8,7 +8,7 @@
 #include <string>
 #include <utility>
 
-namespace tri::flow::prediction {
+namespace tri::sim {
 namespace {
 
 // The senders of SP are not in the thesis: those of BT, which has the same decomposition. Nor are its collective
@@ -79,9 +79,10 @@ std::uint64_t size_of(const stream_shape& shape, std::size_t number) {
   return number < of_bt.size() ? of_bt[number] : 19440 + 4096 * (number - 2);
 }
 
-std::vector<message_facts> arrivals(const stream_shape& shape, const std::vector<message_facts>& sent,
-                                    std::mt19937_64& random) {
-  std::vector<std::pair<std::uint64_t, message_facts>> arriving;
+std::vector<flow::prediction::message_facts> arrivals(const stream_shape& shape,
+                                                      const std::vector<flow::prediction::message_facts>& sent,
+                                                      std::mt19937_64& random) {
+  std::vector<std::pair<std::uint64_t, flow::prediction::message_facts>> arriving;
   std::vector<std::uint64_t> latest_of(static_cast<std::size_t>(shape.senders), 0);
   for (std::size_t i = 0; i < sent.size(); ++i) {
     const bool late = below(random, 1000) < static_cast<std::uint64_t>(shape.late_per_thousand);
@@ -92,7 +93,7 @@ std::vector<message_facts> arrivals(const stream_shape& shape, const std::vector
   }
   // Stable: messages of one sender never have falling times.
   std::stable_sort(arriving.begin(), arriving.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
-  std::vector<message_facts> arrived;
+  std::vector<flow::prediction::message_facts> arrived;
   for (const auto& [time, message] : arriving) arrived.push_back(message);
   return arrived;
 }
@@ -115,9 +116,10 @@ generated_stream generate(const stream_shape& shape, std::uint64_t seed) {
   std::mt19937_64 random(seed);
   const auto kinds = static_cast<std::size_t>(std::max({shape.buffers, shape.sizes, shape.senders}));
   const auto message = [&](std::size_t kind) {
-    return message_facts{.address = 0x7f00'0000'0000 + 0x10'0000 * (kind % static_cast<std::size_t>(shape.buffers)),
-                         .size = size_of(shape, kind % static_cast<std::size_t>(shape.sizes)),
-                         .sender = static_cast<std::uint32_t>(kind % static_cast<std::size_t>(shape.senders))};
+    return flow::prediction::message_facts{
+        .address = 0x7f00'0000'0000 + 0x10'0000 * (kind % static_cast<std::size_t>(shape.buffers)),
+        .size = size_of(shape, kind % static_cast<std::size_t>(shape.sizes)),
+        .sender = static_cast<std::uint32_t>(kind % static_cast<std::size_t>(shape.senders))};
   };
   generated_stream stream;
   for (const std::size_t kind : pattern_of(shape, kinds, random)) stream.pattern.push_back(message(kind));
@@ -131,4 +133,4 @@ generated_stream generate(const stream_shape& shape, std::uint64_t seed) {
   return stream;
 }
 
-}  // namespace tri::flow::prediction
+}  // namespace tri::sim

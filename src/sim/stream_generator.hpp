@@ -11,7 +11,7 @@
 
 #include "flow/prediction/message_predictor.hpp"
 
-namespace tri::flow::prediction {
+namespace tri::sim {
 
 struct stream_shape {
   std::string_view program;
@@ -35,11 +35,12 @@ std::span<const stream_shape> known_streams();
 const stream_shape& known_stream(std::string_view program, int processes);
 
 struct generated_stream {
-  std::vector<message_facts> pattern;
-  std::vector<message_facts> logical;   // in the order of the program's receives
-  std::vector<message_facts> physical;  // in the order of arrival: the same messages, each sender's in the same order
+  std::vector<flow::prediction::message_facts> pattern;
+  std::vector<flow::prediction::message_facts> logical;  // in the order of the program's receives
+  std::vector<flow::prediction::message_facts>
+      physical;  // in the order of arrival: the same messages, each sender's in the same order
 };
 
 generated_stream generate(const stream_shape& shape, std::uint64_t seed);
 
-}  // namespace tri::flow::prediction
+}  // namespace tri::sim

@@ -9,7 +9,7 @@
 #include <stdexcept>
 #include <system_error>
 
-#include "os/cpu_list.hpp"
+#include "os/cpu/cpu_list.hpp"
 #include "os/output_file.hpp"
 #include "os/text_file.hpp"
 

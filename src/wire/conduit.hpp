@@ -1,5 +1,5 @@
 // Carries packets between processes: the concept that every transport implements, and its callbacks. A conduit handles
-// peers, packets and memory; order, protocols by size and coalescing are the port's (port_over.hpp).
+// peers, packets and memory; order, protocols by size and coalescing are the port's (conduit_port.hpp).
 //
 // A conduit promises: a packet that was sent arrives once and whole, or its peer is reported as failed. No order:
 // packets may overtake each other where a transport has several paths.

@@ -7,12 +7,12 @@
 #include <utility>
 
 #include "boot/mpi/mpi_library.hpp"
+#include "wire/conduit_port.hpp"
 #include "wire/mpi/mpi_conduit.hpp"
 #include "wire/packet_check.hpp"
 #include "wire/packet_format.hpp"
 #include "wire/packet_secret.hpp"
 #include "wire/port_checks.hpp"
-#include "wire/port_over.hpp"
 #include "wire/tcp/tcp_conduit.hpp"
 #include "wire/ucx/ucx_conduit.hpp"
 
@@ -101,7 +101,8 @@ std::unique_ptr<port> open_port_over_mpi(peer_number self, std::size_t peers, po
       .small_bytes = options.mpi.small_bytes,
       .small_receives = options.mpi.small_receives,
       .posted = {.fixed = read_posted_ahead(options.mpi.posted), .adaptive_classes = options.mpi.adaptive_classes}};
-  return std::make_unique<port_over<mpi_conduit>>(self, peers, user, std::move(lookup), options, *mpi, peers, conduit);
+  return std::make_unique<conduit_port<mpi_conduit>>(self, peers, user, std::move(lookup), options, *mpi, peers,
+                                                     conduit);
 }
 
 }  // namespace
@@ -112,12 +113,12 @@ std::unique_ptr<port> open_port(conduit_choice conduit, peer_number self, std::s
   options.secret = packet_secret::make();
   switch (conduit) {
     case conduit_choice::tcp:
-      return std::make_unique<port_over<tcp_conduit>>(
+      return std::make_unique<conduit_port<tcp_conduit>>(
           self, peers, user, std::move(lookup), options, self, peers,
           tcp_options{.network = options.devices,
                       .longest_packet = std::max(options.eager_limit, options.packet_bytes)});
     case conduit_choice::ucx:
-      return std::make_unique<port_over<ucx_conduit>>(
+      return std::make_unique<conduit_port<ucx_conduit>>(
           self, peers, user, std::move(lookup), options, peers,
           ucx_options{.transports = options.transports, .devices = options.devices});
     case conduit_choice::mpi:

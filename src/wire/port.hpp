@@ -1,5 +1,5 @@
 // The wire as the scheduler sees it: messages to other processes, whatever transport carries them. One port per
-// process. Independent of transport types; port_over.hpp implements it over every conduit.
+// process. Independent of transport types; conduit_port.hpp implements it over every conduit.
 #pragma once
 
 #include <cstddef>

@@ -1,26 +1,26 @@
-// The receiving half of port_over: packets are reordered by their sends, bodies get their memory, failed peers are
-// reported once. Included by port_over.hpp alone.
+// The receiving half of conduit_port: packets are reordered by their sends, bodies get their memory, failed peers are
+// reported once. Included by conduit_port.hpp alone.
 #pragma once
 
 #include <algorithm>
 
-#include "wire/port_over.hpp"
+#include "wire/conduit_port.hpp"
 
 namespace tri::wire {
 
 // Null when the packet is not to be used: it is not of this job, its sender is out of order or gone, or we are closing.
 template <conduit Conduit>
-peer_record* port_over<Conduit>::sender_of(std::span<const std::byte> header, std::span<const std::byte> body,
-                                           std::optional<std::size_t> announced_bytes, packet_view& view) {
+peer_record* conduit_port<Conduit>::sender_of(std::span<const std::byte> header, std::span<const std::byte> body,
+                                              std::optional<std::size_t> announced_bytes, packet_view& view) {
   packet_fault fault;
   switch (decode_packet(rules_, header, body, announced_bytes, view, fault)) {
     case packet_verdict::valid:
       break;
     case packet_verdict::foreign:
-      tallies_.foreign_packets.add();
+      counters_.foreign_packets.add();
       return nullptr;
     case packet_verdict::unchecked:
-      tallies_.unchecked_packets.add();
+      counters_.unchecked_packets.add();
       return nullptr;
     case packet_verdict::malformed:
       if (fault.from)
@@ -42,13 +42,13 @@ peer_record* port_over<Conduit>::sender_of(std::span<const std::byte> header, st
 }
 
 template <conduit Conduit>
-void port_over<Conduit>::fail_malformed(peer_number from, const packet_fault& fault) {
+void conduit_port<Conduit>::fail_malformed(peer_number from, const packet_fault& fault) {
   fail_peer(from, "it sent a malformed packet: " + fault.text());
 }
 
 // A duplicate packet was replayed by a third party, or sent by a faulty peer; dropping it loses nothing.
 template <conduit Conduit>
-bool port_over<Conduit>::is_new(peer_record& peer, const packet_head& head) {
+bool conduit_port<Conduit>::is_new(peer_record& peer, const packet_head& head) {
   constexpr std::uint64_t most_ahead = std::uint64_t{1} << 31;
   const bool ordered = has_order(head.kind);
   const std::uint64_t next = ordered ? peer.expected : peer.unordered.low_water_mark();
@@ -63,12 +63,12 @@ bool port_over<Conduit>::is_new(peer_record& peer, const packet_head& head) {
     is_new = head.sequence >= next;
   else
     is_new = head.sequence >= next && !peer.early.contains(head.sequence);
-  if (!is_new) tallies_.repeated_packets.add();
+  if (!is_new) counters_.repeated_packets.add();
   return is_new;
 }
 
 template <conduit Conduit>
-void port_over<Conduit>::packet(std::span<const std::byte> header, std::span<const std::byte> body) {
+void conduit_port<Conduit>::packet(std::span<const std::byte> header, std::span<const std::byte> body) {
   packet_view view;
   peer_record* const peer = sender_of(header, body, std::nullopt, view);
   if (peer == nullptr) return;
@@ -78,7 +78,7 @@ void port_over<Conduit>::packet(std::span<const std::byte> header, std::span<con
       return take_control(*peer, head.from, view.note);
     case packet_kind::heartbeat:
     case packet_kind::answer:
-      tallies_.heartbeats.add();
+      counters_.heartbeats.add();
       is_sign_of_life_ = true;
       if (head.kind == packet_kind::heartbeat &&
           peer->reachable.load(std::memory_order_relaxed))  // relaxed: we hold the progress lock
@@ -96,9 +96,9 @@ void port_over<Conduit>::packet(std::span<const std::byte> header, std::span<con
 }
 
 template <conduit Conduit>
-void port_over<Conduit>::take_single(peer_record& peer, peer_number from, std::uint64_t sequence,
-                                     std::span<const std::byte> header, std::span<const std::byte> body,
-                                     std::uint16_t copies) {
+void conduit_port<Conduit>::take_single(peer_record& peer, peer_number from, std::uint64_t sequence,
+                                        std::span<const std::byte> header, std::span<const std::byte> body,
+                                        std::uint16_t copies) {
   void* const memory = copied(from, header, body);
   if (arrives_now(peer, sequence)) {
     ++peer.expected;
@@ -109,13 +109,14 @@ void port_over<Conduit>::take_single(peer_record& peer, peer_number from, std::u
   }
   early_packet& early = peer.early.try_emplace(sequence, early_packet{.kind = packet_kind::one_message}).first->second;
   early.messages.push_back({saved_header(header), memory, body.size(), copies});
-  tallies_.arrived_early.add();
+  counters_.arrived_early.add();
   if (!peer.refused) request_body_memory(peer, from);
   arriving_.fetch_add(1, std::memory_order_relaxed);  // relaxed: the decrement is what others wait for
 }
 
 template <conduit Conduit>
-void port_over<Conduit>::take_short(peer_record& peer, const packet_head& head, std::span<const std::byte> messages) {
+void conduit_port<Conduit>::take_short(peer_record& peer, const packet_head& head,
+                                       std::span<const std::byte> messages) {
   early_packet* early = nullptr;
   if (arrives_now(peer, head.sequence)) {
     ++peer.expected;
@@ -123,7 +124,7 @@ void port_over<Conduit>::take_short(peer_record& peer, const packet_head& head, 
   } else {
     early = &peer.early.try_emplace(head.sequence, early_packet{.kind = head.kind}).first->second;
     early->messages.reserve(head.messages);
-    tallies_.arrived_early.add();
+    counters_.arrived_early.add();
     arriving_.fetch_add(1, std::memory_order_relaxed);  // as above
   }
   std::uint64_t cost = 0;
@@ -146,7 +147,8 @@ void port_over<Conduit>::take_short(peer_record& peer, const packet_head& head, 
 }
 
 template <conduit Conduit>
-void* port_over<Conduit>::copied(peer_number from, std::span<const std::byte> header, std::span<const std::byte> body) {
+void* conduit_port<Conduit>::copied(peer_number from, std::span<const std::byte> header,
+                                    std::span<const std::byte> body) {
   if (body.empty()) return nullptr;
   void* const memory = user_.memory_for(from, header, body.size());
   if (memory == nullptr) missing_memory(from, body.size());
@@ -155,7 +157,7 @@ void* port_over<Conduit>::copied(peer_number from, std::span<const std::byte> he
 }
 
 template <conduit Conduit>
-void port_over<Conduit>::announced(std::span<const std::byte> header, std::size_t bytes, announcement body) {
+void conduit_port<Conduit>::announced(std::span<const std::byte> header, std::size_t bytes, announcement body) {
   packet_view view;
   peer_record* const peer = sender_of(header, {}, bytes, view);
   if (peer == nullptr) {
@@ -174,7 +176,7 @@ void port_over<Conduit>::announced(std::span<const std::byte> header, std::size_
 // In the order of the sends, and only as far as the order is known: a body with memory must never wait for an earlier
 // one without, or a user with little memory would deadlock.
 template <conduit Conduit>
-bool port_over<Conduit>::request_body_memory(peer_record& peer, peer_number from) {
+bool conduit_port<Conduit>::request_body_memory(peer_record& peer, peer_number from) {
   peer.next_to_ask = std::max(peer.next_to_ask, peer.expected);
   bool something = false;
   for (auto entry = peer.early.find(peer.next_to_ask); entry != peer.early.end() && entry->first == peer.next_to_ask;
@@ -183,7 +185,7 @@ bool port_over<Conduit>::request_body_memory(peer_record& peer, peer_number from
     if (body == nullptr || body->announced == nullptr) continue;
     body->memory = user_.memory_for(from, body->header.view(), body->bytes);
     if (body->memory == nullptr) {
-      tallies_.memory_refused.add();
+      counters_.memory_refused.add();
       if (!peer.refused) refused_.push_back(from);
       peer.refused = true;
       return something;
@@ -197,7 +199,7 @@ bool port_over<Conduit>::request_body_memory(peer_record& peer, peer_number from
 }
 
 template <conduit Conduit>
-bool port_over<Conduit>::ask_again() {
+bool conduit_port<Conduit>::ask_again() {
   bool something = false;
   // Arriving messages are no longer run, so no memory is freed: a body without memory would wait for ever, as would
   // those behind it. relaxed: seen sooner or later
@@ -216,13 +218,13 @@ bool port_over<Conduit>::ask_again() {
 }
 
 template <conduit Conduit>
-bool port_over<Conduit>::is_changed(const incoming_body& body) const {
+bool conduit_port<Conduit>::is_changed(const incoming_body& body) const {
   const std::span bytes(static_cast<const std::byte*>(body.memory), body.bytes);
   return !are_equal(body.check, check_of_body(options_.secret.key, bytes));
 }
 
 template <conduit Conduit>
-void port_over<Conduit>::filled(packet_token token, bool whole) {
+void conduit_port<Conduit>::filled(packet_token token, bool whole) {
   const auto body = static_cast<incoming_body*>(token);
   peer_record& peer = record_of(body->from);
   peer.missed_heartbeats = 0;
@@ -238,22 +240,23 @@ void port_over<Conduit>::filled(packet_token token, bool whole) {
     peer.early.erase(body->sequence);
     return;
   }
-  if (!arrives_now(peer, body->sequence)) tallies_.arrived_early.add();
+  if (!arrives_now(peer, body->sequence)) counters_.arrived_early.add();
   const peer_number from = body->from;  // which does not outlive its delivery
   deliver_early(peer, from);
   if (memory_.has_value()) grant_more(peer, from);
 }
 
 template <conduit Conduit>
-void port_over<Conduit>::deliver(peer_number from, std::span<const std::byte> header, void* body, std::size_t bytes) {
-  tallies_.messages_arrived.add();
+void conduit_port<Conduit>::deliver(peer_number from, std::span<const std::byte> header, void* body,
+                                    std::size_t bytes) {
+  counters_.messages_arrived.add();
   user_.arrived(from, header, body, bytes);
 }
 
 // Once for all messages of a packet, after they were delivered: until then no thread reads the account (only the lock
 // holder does), and a message that has already run counts as given back at the next poll.
 template <conduit Conduit>
-void port_over<Conduit>::count_arrived(peer_record& peer, peer_number from, std::uint64_t cost) {
+void conduit_port<Conduit>::count_arrived(peer_record& peer, peer_number from, std::uint64_t cost) {
   if (!memory_.has_value() || memory_->arrived(peer.account, cost)) [[likely]]
     return;
   fail_peer(from,
@@ -263,7 +266,7 @@ void port_over<Conduit>::count_arrived(peer_record& peer, peer_number from, std:
 }
 
 template <conduit Conduit>
-void port_over<Conduit>::deliver_early(peer_record& peer, peer_number from) {
+void conduit_port<Conduit>::deliver_early(peer_record& peer, peer_number from) {
   if (peer.early.empty()) return;
   while (!peer.early.empty() && peer.early.begin()->first == peer.expected) {
     early_packet& first = peer.early.begin()->second;
@@ -289,7 +292,7 @@ void port_over<Conduit>::deliver_early(peer_record& peer, peer_number from) {
 
 // Only an endpoint of our own reports that a peer has died; so each sender to us gets one.
 template <conduit Conduit>
-void port_over<Conduit>::watch_senders() {
+void conduit_port<Conduit>::watch_senders() {
   for (const peer_number peer : std::exchange(unwatched_, {})) {
     peer_record& record = record_of(peer);
     if (record.reachable.load(std::memory_order_relaxed) || record.disconnected)
@@ -304,7 +307,7 @@ void port_over<Conduit>::watch_senders() {
 }
 
 template <conduit Conduit>
-void port_over<Conduit>::fail_peer(peer_number number, const std::string& why, bool unexpected) {
+void conduit_port<Conduit>::fail_peer(peer_number number, const std::string& why, bool unexpected) {
   peer_record& peer = record_of(number);
   if (peer.gone) return;
   peer.gone = true;
@@ -312,7 +315,7 @@ void port_over<Conduit>::fail_peer(peer_number number, const std::string& why, b
   if (peer.open != nullptr) {
     outgoing_packet* const packet = std::exchange(peer.open, nullptr);
     open_.remove(packet);
-    tallies_.dropped.add(packet->messages);
+    counters_.dropped.add(packet->messages);
     moving_.push_back(packet);
     ++packets_under_way_;
     finish(packet);
@@ -328,7 +331,7 @@ void port_over<Conduit>::fail_peer(peer_number number, const std::string& why, b
 // Deliverable messages were delivered; the rest wait for something that will not arrive. Bodies being filled stay until
 // the conduit reports that it no longer writes to them.
 template <conduit Conduit>
-void port_over<Conduit>::forget_arrivals(peer_record& peer) {
+void conduit_port<Conduit>::forget_arrivals(peer_record& peer) {
   for (auto entry = peer.early.begin(); entry != peer.early.end();) {
     early_packet& packet = entry->second;
     if (packet.body != nullptr && packet.body->announced == nullptr && !packet.body->whole && conduit_.has_value()) {
@@ -347,7 +350,7 @@ void port_over<Conduit>::forget_arrivals(peer_record& peer) {
 }
 
 template <conduit Conduit>
-bool port_over<Conduit>::report_failures() {
+bool conduit_port<Conduit>::report_failures() {
   const std::vector<peer_failure> reports = std::exchange(failures_, {});
   for (const peer_failure& failed : reports)
     failed.timed_out ? user_.timed_out(failed.peer, failed.why) : user_.peer_failed(failed.peer, failed.why);

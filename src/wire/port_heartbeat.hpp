@@ -4,19 +4,19 @@
 // At each heartbeat every connected peer that was silent since the last one is sent a request, and answers at once, or
 // at its own next heartbeat when its threads compute. After `heartbeats_until_failed` heartbeats without any packet it
 // counts as failed. A process that was itself stopped has had no heartbeats meanwhile and blames no peer. Included by
-// port_over.hpp alone.
+// conduit_port.hpp alone.
 #pragma once
 
-#include "wire/port_over.hpp"
+#include "wire/conduit_port.hpp"
 
 namespace tri::wire {
 
 template <conduit Conduit>
-void port_over<Conduit>::heartbeat() {
+void conduit_port<Conduit>::heartbeat() {
   // When no thread has polled since the last heartbeat, a sign of life may be queued behind much else: drain everything
   // first. The limit is for peers that send without end.
   constexpr int most_polls = 1'000'000;
-  const bool nobody_polls = !options_.funnelled && tallies_.polls.read() == polls_at_last_heartbeat_;
+  const bool nobody_polls = !options_.funnelled && counters_.polls.read() == polls_at_last_heartbeat_;
   for (int polls = 0; nobody_polls && polls < most_polls && progress(); ++polls) {
   }
   // relaxed: the holder of the progress lock sees it at its next poll; one that was missed is made up for by the next
@@ -26,12 +26,12 @@ void port_over<Conduit>::heartbeat() {
     wake_funnel();
   else
     progress();
-  polls_at_last_heartbeat_ = tallies_.polls.read();
+  polls_at_last_heartbeat_ = counters_.polls.read();
 }
 
 // By the holder of the progress lock.
 template <conduit Conduit>
-void port_over<Conduit>::ask_for_signs_of_life() {
+void conduit_port<Conduit>::ask_for_signs_of_life() {
   heartbeat_is_due_.store(false, std::memory_order_relaxed);  // relaxed: see heartbeat()
   for (peer_number number = 0; number < peers_.size(); ++number) {
     peer_record* const peer =
@@ -52,14 +52,14 @@ void port_over<Conduit>::ask_for_signs_of_life() {
 
 // Outside the order of packets: it is independent of them.
 template <conduit Conduit>
-void port_over<Conduit>::send_heartbeat(peer_number to, packet_kind kind) {
-  tallies_.heartbeats.add();
+void conduit_port<Conduit>::send_heartbeat(peer_number to, packet_kind kind) {
+  counters_.heartbeats.add();
   is_sign_of_life_ = true;
   send_unordered(to, kind, {});
 }
 
 template <conduit Conduit>
-void port_over<Conduit>::send_unordered(peer_number to, packet_kind kind, std::span<const std::byte> contents) {
+void conduit_port<Conduit>::send_unordered(peer_number to, packet_kind kind, std::span<const std::byte> contents) {
   outgoing_packet* const packet = packet_alone(to);
   peer_record& peer = record_of(to);
   const packet_head head = {

@@ -1,15 +1,15 @@
-// The sending half of port_over, with the progress lock and the end of the port. Included by port_over.hpp alone.
+// The sending half of conduit_port, with the progress lock and the end of the port. Included by conduit_port.hpp alone.
 #pragma once
 
 #include <algorithm>
 #include <chrono>
 
-#include "wire/port_over.hpp"
+#include "wire/conduit_port.hpp"
 
 namespace tri::wire {
 
 template <conduit Conduit>
-void port_over<Conduit>::send(peer_number to, std::span<const std::byte> header, message_body body) {
+void conduit_port<Conduit>::send(peer_number to, std::span<const std::byte> header, message_body body) {
   if (to == self_ || to >= peers_.size() || header.size() > header_limit)
     refuse_send(to, self_, peers_.size(), header.size());
   std::vector<std::byte> address_of_peer;
@@ -31,7 +31,7 @@ void port_over<Conduit>::send(peer_number to, std::span<const std::byte> header,
   waiting->body = body;
   waiting->address = std::move(address_of_peer);
   outbox_.push(std::move(waiting));
-  tallies_.sends_handed_over.add_from_any_thread();
+  counters_.sends_handed_over.add_from_any_thread();
   if (options_.funnelled)
     wake_funnel();
   else if (progress_lock_.try_acquire())
@@ -40,7 +40,7 @@ void port_over<Conduit>::send(peer_number to, std::span<const std::byte> header,
 
 // After something was left for the thread that is alone at the transport.
 template <conduit Conduit>
-void port_over<Conduit>::wake_funnel() {
+void conduit_port<Conduit>::wake_funnel() {
   // seq_cst, both: pushed before this load, and that thread checks for pushes after it has set this. One of the two
   // sees the other. pairs: port.funnel_sleeps, outbox.empty
   if (funnel_sleeps_.load(std::memory_order_seq_cst) && funnel_sleeps_.exchange(false, std::memory_order_seq_cst))
@@ -49,7 +49,7 @@ void port_over<Conduit>::wake_funnel() {
 
 // Releases the progress lock, with nothing left that others handed over.
 template <conduit Conduit>
-void port_over<Conduit>::leave() {
+void conduit_port<Conduit>::leave() {
   do {
     if (!options_.funnelled) take_outbox();
     // exchange: the loop sees flushes requested after this. pairs: port.flush_wanted
@@ -61,14 +61,14 @@ void port_over<Conduit>::leave() {
     if (wanted || asleep) send_open();
     // relaxed: a thread that sets it does this itself afterwards, or leaves it to the holder of the progress lock, by
     // flush_wanted
-    if (tallies_.waiting.read() != 0 && drops_waiting_.load(std::memory_order_relaxed)) [[unlikely]]
+    if (counters_.waiting.read() != 0 && drops_waiting_.load(std::memory_order_relaxed)) [[unlikely]]
       for (std::atomic<peer_record*>& of_peer : peers_)
         if (peer_record* const peer = of_peer.load(std::memory_order_relaxed)) drop_waiting_of(*peer);
     // The descriptor does not show either that a body would have memory now, or that memory was given back.
     const bool waits = !refused_.empty() || (memory_.has_value() && memory_->somebody_asks());
     if (asleep && ((packets_under_way_ != 0 && !Conduit::reports_sends) || waits)) {
       sleepers_.clear();
-      tallies_.wakes.add();
+      counters_.wakes.add();
       conduit_->wake();
     }
     progress_lock_.release();
@@ -79,7 +79,7 @@ void port_over<Conduit>::leave() {
 }
 
 template <conduit Conduit>
-bool port_over<Conduit>::take_outbox() {
+bool conduit_port<Conduit>::take_outbox() {
   bool something = false;
   if (taken_ == nullptr) taken_ = outbox_.take();
   while (taken_ != nullptr && !is_restrained()) {
@@ -94,7 +94,7 @@ bool port_over<Conduit>::take_outbox() {
 }
 
 template <conduit Conduit>
-void port_over<Conduit>::flush() {
+void conduit_port<Conduit>::flush() {
   flush_wanted_.store(true, std::memory_order_seq_cst);  // pairs: port.flush_wanted
   if (options_.funnelled)
     wake_funnel();
@@ -103,7 +103,7 @@ void port_over<Conduit>::flush() {
 }
 
 template <conduit Conduit>
-bool port_over<Conduit>::prepare_sleep() {
+bool conduit_port<Conduit>::prepare_sleep() {
   if (!progress_lock_.try_acquire()) return false;
   take_outbox();
   send_open();
@@ -125,9 +125,9 @@ bool port_over<Conduit>::prepare_sleep() {
 }
 
 template <conduit Conduit>
-bool port_over<Conduit>::progress() {
+bool conduit_port<Conduit>::progress() {
   if (!progress_lock_.try_acquire()) return false;
-  tallies_.polls.add();
+  counters_.polls.add();
   // We are awake. Others may sleep on: this thread may be busy for long after its next send.
   if (!sleepers_.empty()) std::erase(sleepers_, this_thread());
   if (options_.funnelled) funnel_sleeps_.store(false, std::memory_order_relaxed);  // relaxed: it checks below
@@ -144,7 +144,7 @@ bool port_over<Conduit>::progress() {
   something |= report_failures();
   take_outbox();  // messages sent by the callbacks must not wait for the next call
   send_open();
-  if (something && !is_sign_of_life_) tallies_.moves.add();
+  if (something && !is_sign_of_life_) counters_.moves.add();
   const std::string malformed = std::exchange(malformed_packet_, {});
   leave();
   if (!malformed.empty()) throw std::runtime_error(malformed);
@@ -152,7 +152,7 @@ bool port_over<Conduit>::progress() {
 }
 
 template <conduit Conduit>
-peer_record& port_over<Conduit>::record_of(peer_number peer) {
+peer_record& conduit_port<Conduit>::record_of(peer_number peer) {
   peer_record* record =
       peers_[peer].load(std::memory_order_relaxed);  // relaxed: made by the holder of the progress lock
   if (record == nullptr) {
@@ -167,7 +167,7 @@ peer_record& port_over<Conduit>::record_of(peer_number peer) {
 }
 
 template <conduit Conduit>
-void port_over<Conduit>::connect(peer_number peer, std::span<const std::byte> address_of_peer) {
+void conduit_port<Conduit>::connect(peer_number peer, std::span<const std::byte> address_of_peer) {
   peer_record& record = record_of(peer);
   if (record.reachable.load(std::memory_order_relaxed)) return;  // relaxed: written by the holder of the progress lock
   try {
@@ -186,7 +186,7 @@ void port_over<Conduit>::connect(peer_number peer, std::span<const std::byte> ad
 }
 
 template <conduit Conduit>
-void port_over<Conduit>::post(peer_number to, std::span<const std::byte> header, const message_body& body) {
+void conduit_port<Conduit>::post(peer_number to, std::span<const std::byte> header, const message_body& body) {
   peer_record& peer = record_of(to);
   if (peer.disconnected) fail_ended(peer, to);
   if (peer.gone) {
@@ -204,17 +204,17 @@ void port_over<Conduit>::post(peer_number to, std::span<const std::byte> header,
 
 // There are messages for a peer that has disconnected.
 template <conduit Conduit>
-void port_over<Conduit>::fail_ended(peer_record& peer, peer_number number) {
+void conduit_port<Conduit>::fail_ended(peer_record& peer, peer_number number) {
   if (std::exchange(peer.reported, true)) return;
   failures_.push_back({number, "it has ended, and a message was sent to it after that", false});
   fail_peer(number, {}, /*unexpected=*/false);
 }
 
 template <conduit Conduit>
-void port_over<Conduit>::post_now(peer_record& peer, peer_number to, std::span<const std::byte> header,
-                                  const message_body& body) {
-  tallies_.messages_sent.add();
-  tallies_.bytes_sent.add(header.size() + body.bytes);
+void conduit_port<Conduit>::post_now(peer_record& peer, peer_number to, std::span<const std::byte> header,
+                                     const message_body& body) {
+  counters_.messages_sent.add();
+  counters_.bytes_sent.add(header.size() + body.bytes);
   if (header.size() + body.bytes <= options_.short_limit)
     post_short(peer, to, header, body);
   else
@@ -222,11 +222,11 @@ void port_over<Conduit>::post_now(peer_record& peer, peer_number to, std::span<c
 }
 
 template <conduit Conduit>
-void port_over<Conduit>::post_short(peer_record& peer, peer_number to, std::span<const std::byte> header,
-                                    const message_body& body) {
+void conduit_port<Conduit>::post_short(peer_record& peer, peer_number to, std::span<const std::byte> header,
+                                       const message_body& body) {
   const std::size_t needed = sizeof(message_head) + header.size() + body.bytes;
   if (peer.open != nullptr && peer.open->used + needed > peer.open->capacity) {
-    tallies_.packets_filled.add();
+    counters_.packets_filled.add();
     send_short(peer.open);
   }
   if (peer.open == nullptr) {
@@ -243,7 +243,7 @@ void port_over<Conduit>::post_short(peer_record& peer, peer_number to, std::span
   ++packet.messages;
   if (body.trace != 0) [[unlikely]]
     packet.traced.push_back(body.trace);
-  tallies_.short_sent.add();
+  counters_.short_sent.add();
   if (body.release != nullptr) body.release(body.block);
   if (packet.messages == options_.coalesce_messages || packet.messages == 65535) send_short(&packet);
   if (longest_hold_ == 0) return;
@@ -254,7 +254,7 @@ void port_over<Conduit>::post_short(peer_record& peer, peer_number to, std::span
 }
 
 template <conduit Conduit>
-outgoing_packet* port_over<Conduit>::open_packet(peer_number to) {
+outgoing_packet* conduit_port<Conduit>::open_packet(peer_number to) {
   std::unique_ptr<outgoing_packet> packet;
   if (spare_short_.empty()) {
     packet = std::make_unique<outgoing_packet>(outgoing_packet::kind::short_messages, options_.packet_bytes);
@@ -273,7 +273,7 @@ outgoing_packet* port_over<Conduit>::open_packet(peer_number to) {
 
 // An open packet leaves; so does one that never was in the list, when it disconnects.
 template <conduit Conduit>
-void port_over<Conduit>::send_short(outgoing_packet* packet, packet_kind kind) {
+void conduit_port<Conduit>::send_short(outgoing_packet* packet, packet_kind kind) {
   peer_record& peer = record_of(packet->to);
   if (peer.open == packet) {
     open_.remove(packet);
@@ -286,7 +286,7 @@ void port_over<Conduit>::send_short(outgoing_packet* packet, packet_kind kind) {
                             .messages = static_cast<std::uint16_t>(packet->messages)};
   std::memcpy(packet->bytes.get(), &head, sizeof head);
   if (options_.checks) sign(*packet, head, {}, std::nullopt);
-  tallies_.short_packets.add();
+  counters_.short_packets.add();
   moving_.push_back(packet);
   ++packets_under_way_;
   if (!packet->traced.empty()) [[unlikely]] {
@@ -297,7 +297,7 @@ void port_over<Conduit>::send_short(outgoing_packet* packet, packet_kind kind) {
 }
 
 template <conduit Conduit>
-bool port_over<Conduit>::send_open() {
+bool conduit_port<Conduit>::send_open() {
   const bool something = !open_.empty();
   while (!open_.empty()) send_short(open_.first());
   return something;
@@ -305,8 +305,8 @@ bool port_over<Conduit>::send_open() {
 
 // Fills in the check value of an otherwise complete packet.
 template <conduit Conduit>
-void port_over<Conduit>::sign(outgoing_packet& packet, const packet_head& head, std::span<const std::byte> body,
-                              std::optional<std::size_t> announced_bytes) {
+void conduit_port<Conduit>::sign(outgoing_packet& packet, const packet_head& head, std::span<const std::byte> body,
+                                 std::optional<std::size_t> announced_bytes) {
   const std::span<const std::byte> rest = packet.contents().subspan(sizeof head + check_bytes_);
   const check_value value = check_of_packet(record_of(packet.to).secret.key, head, rest, body, announced_bytes);
   std::memcpy(packet.bytes.get() + sizeof head, value.data(), value.size());
@@ -314,7 +314,7 @@ void port_over<Conduit>::sign(outgoing_packet& packet, const packet_head& head, 
 
 // Of no message yet.
 template <conduit Conduit>
-outgoing_packet* port_over<Conduit>::packet_alone(peer_number to) {
+outgoing_packet* conduit_port<Conduit>::packet_alone(peer_number to) {
   std::unique_ptr<outgoing_packet> packet;
   if (spare_alone_.empty()) {
     packet = std::make_unique<outgoing_packet>(outgoing_packet::kind::one_message,
@@ -331,8 +331,8 @@ outgoing_packet* port_over<Conduit>::packet_alone(peer_number to) {
 }
 
 template <conduit Conduit>
-void port_over<Conduit>::post_alone(peer_record& peer, peer_number to, std::span<const std::byte> header,
-                                    const message_body& body) {
+void conduit_port<Conduit>::post_alone(peer_record& peer, peer_number to, std::span<const std::byte> header,
+                                       const message_body& body) {
   if (peer.open != nullptr) send_short(peer.open);  // sent before this one, so numbered before it
   outgoing_packet* const packet = packet_alone(to);
   packet->messages = 1;
@@ -355,7 +355,7 @@ void port_over<Conduit>::post_alone(peer_record& peer, peer_number to, std::span
   if (options_.checks)
     sign(*packet, head, announce ? std::span<const std::byte>{} : bytes,
          announce ? std::optional(body.bytes) : std::nullopt);
-  (announce ? tallies_.rendezvous_sent : tallies_.eager_sent).add();
+  (announce ? counters_.rendezvous_sent : counters_.eager_sent).add();
   moving_.push_back(packet);
   ++packets_under_way_;
   if (body.trace != 0) [[unlikely]]
@@ -366,14 +366,14 @@ void port_over<Conduit>::post_alone(peer_record& peer, peer_number to, std::span
 }
 
 template <conduit Conduit>
-void port_over<Conduit>::sent(packet_token token) {
+void conduit_port<Conduit>::sent(packet_token token) {
   auto* const packet = static_cast<outgoing_packet*>(token);
   if (packet->messages == 0) is_sign_of_life_ = true;
   finish(packet);
 }
 
 template <conduit Conduit>
-void port_over<Conduit>::finish(outgoing_packet* packet) {
+void conduit_port<Conduit>::finish(outgoing_packet* packet) {
   moving_.remove(packet);
   --packets_under_way_;
   const bool alone = packet->holds == outgoing_packet::kind::one_message;
@@ -387,14 +387,14 @@ void port_over<Conduit>::finish(outgoing_packet* packet) {
 }
 
 template <conduit Conduit>
-void port_over<Conduit>::drop(const message_body& body) {
-  tallies_.dropped.add();
+void conduit_port<Conduit>::drop(const message_body& body) {
+  counters_.dropped.add();
   if (body.release != nullptr) body.release(body.block);
   under_way_.fetch_sub(1, std::memory_order_release);  // pairs: port.under_way
 }
 
 template <conduit Conduit>
-port_over<Conduit>::~port_over() {
+conduit_port<Conduit>::~conduit_port() {
   static_cast<void>(progress_lock_.try_acquire());
   try {
     close();
@@ -414,7 +414,7 @@ port_over<Conduit>::~port_over() {
 }
 
 template <conduit Conduit>
-void port_over<Conduit>::close() {
+void conduit_port<Conduit>::close() {
   using clock = std::chrono::steady_clock;
   const auto deadline = clock::now() + std::chrono::milliseconds(options_.close_timeout_ms);
   closing_ = true;

@@ -10,7 +10,7 @@
 
 #include "framework/cacheline.hpp"
 #include "framework/pinned_thread.hpp"
-#include "os/pinning.hpp"
+#include "os/cpu/pinning.hpp"
 
 namespace tri::bench {
 namespace {

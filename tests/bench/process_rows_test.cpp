@@ -7,7 +7,7 @@
 #include <stdexcept>
 #include <utility>
 
-#include "framework/allocators.hpp"
+#include "messages/allocators.hpp"
 
 namespace tri::bench {
 namespace {

@@ -12,7 +12,7 @@ import sys
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 CLASS = re.compile(r"^\s*(?:class|struct)\s+(?:\[\[\w+\]\]\s*)?(?:alignas\(\d+\)\s*)?(\w+)[^;]*\{", re.MULTILINE)
 TABLE = re.compile(r"^(vtable|typeinfo|typeinfo name|VTT) for ")
-WANTED = ["tri::objects::run_program(", "tri::quiescence(", "tri::sched::pe::", "tri::loops::", "tri::objects::", "tri_forall_start"]
+WANTED = ["tri::objects::run_program(", "tri::quiescence(", "tri::sched::pe::", "tri::loops::", "tri::schedules::", "tri::objects::", "tri_forall_start"]
 
 
 def classes_below(folder):

@@ -7,7 +7,7 @@
 #include <set>
 
 #include "config/configuration.hpp"
-#include "os/topology.hpp"
+#include "os/cpu/topology.hpp"
 
 namespace tri::config {
 namespace {

@@ -1,12 +1,12 @@
-// Layouts of MPI datatypes that another process has written (src/mpi/layout): what layout_at() takes can be asked and
-// walked through without leaving the layout or running for ever. Memory of the program is not touched.
+// Layouts of MPI datatypes that another process has written (src/mpi/datatypes/layout): what layout_at() takes can be
+// asked and walked through without leaving the layout or running for ever. Memory of the program is not touched.
 #include <cstring>
 
+#include "datatypes/random_type.hpp"
 #include "fuzz/fuzz_target.hpp"
-#include "layout/random_type.hpp"
-#include "mpi/layout/cursor.hpp"
-#include "mpi/layout/element_count.hpp"
-#include "mpi/layout/layout_encoder.hpp"
+#include "mpi/datatypes/layout/cursor.hpp"
+#include "mpi/datatypes/layout/element_count.hpp"
+#include "mpi/datatypes/layout/layout_encoder.hpp"
 
 namespace tri::fuzz {
 namespace {

@@ -11,7 +11,7 @@
 #include "fuzz/scratch_folder.hpp"
 #include "host_list.hpp"
 #include "os/cgroup.hpp"
-#include "os/cpu_list.hpp"
+#include "os/cpu/cpu_list.hpp"
 
 namespace tri::fuzz {
 namespace {

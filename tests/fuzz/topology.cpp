@@ -15,8 +15,8 @@
 #include "config/placement.hpp"
 #include "fuzz/fuzz_target.hpp"
 #include "fuzz/scratch_folder.hpp"
-#include "os/cpu_list.hpp"
-#include "os/topology.hpp"
+#include "os/cpu/cpu_list.hpp"
+#include "os/cpu/topology.hpp"
 
 // hwloc 2.9 loses a few bytes for some synthetic descriptions, such as "pack:2 l3:1 [numa] pu:1".
 // NOLINTNEXTLINE(readability-identifier-naming): the name that the sanitizer calls

@@ -26,9 +26,9 @@ void read_row(std::string_view input) {
 }
 
 void read_schedule(std::string_view input) {
-  const loops::schedule read = loops::parse_schedule(input);
-  const std::string text = loops::to_text(read);
-  expect(loops::to_text(loops::parse_schedule(text)) == text, "a schedule is written as it is read");
+  const schedules::schedule read = schedules::parse_schedule(input);
+  const std::string text = schedules::to_text(read);
+  expect(schedules::to_text(schedules::parse_schedule(text)) == text, "a schedule is written as it is read");
 }
 
 bool read_with(char reader, std::string_view input) {

@@ -16,8 +16,8 @@
 #include "fuzz/fuzz_target.hpp"
 #include "sched/remote/host_tree.hpp"
 #include "sched/remote/wire_message.hpp"
+#include "wire/conduit_port.hpp"
 #include "wire/packet_secret.hpp"
-#include "wire/port_over.hpp"
 
 namespace tri::fuzz {
 namespace {
@@ -248,7 +248,7 @@ std::unique_ptr<port> open(peer_number self, transport& script, port_user& user,
   const auto address_of_peer = [has_checks = options.checks](peer_number) {
     return encode_address(secret_of_all, has_checks, {});
   };
-  return std::make_unique<port_over<scripted_conduit>>(self, peers, user, address_of_peer, options, script);
+  return std::make_unique<conduit_port<scripted_conduit>>(self, peers, user, address_of_peer, options, script);
 }
 
 // A message to PE 0 with one argument of 8 bytes; with a body, that instead.

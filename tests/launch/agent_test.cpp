@@ -38,7 +38,7 @@ class deaf_launcher {
     send({.kind = link_kind::start, .words = {"/bin/sh", "-c", command}});
     const pid_t process = wait_for_process();
     while (std::filesystem::file_size(marker_) == 0) {  // then the agent has taken all but a pipe's content
-      send({.kind = link_kind::alive});
+      send({.kind = link_kind::heartbeat});
       usleep(10'000);
     }
     send({.kind = link_kind::end});

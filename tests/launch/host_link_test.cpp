@@ -21,7 +21,7 @@ link_message example() {
 }
 
 TEST(host_link, frames_arrive_in_any_pieces) {
-  const std::string sent = encode_frame(example()) + encode_frame({.kind = link_kind::alive});
+  const std::string sent = encode_frame(example()) + encode_frame({.kind = link_kind::heartbeat});
   for (const std::size_t piece : {1u, 7u, 24u, 1000u, 100000u}) {
     std::string bytes;
     std::vector<link_message> got;
@@ -35,7 +35,7 @@ TEST(host_link, frames_arrive_in_any_pieces) {
     EXPECT_EQ(got[0].number, -5);
     EXPECT_EQ(got[0].text, example().text);
     EXPECT_EQ(got[0].words, example().words);
-    EXPECT_EQ(got[1].kind, link_kind::alive);
+    EXPECT_EQ(got[1].kind, link_kind::heartbeat);
     EXPECT_TRUE(bytes.empty());
   }
 }

@@ -16,7 +16,7 @@
 #include "loops/team.hpp"
 #include "os/child_process.hpp"
 #include "schedules/automatic_schedule.hpp"
-#include "schedules/learning_schedule.hpp"
+#include "schedules/learning/learning_schedule.hpp"
 #include "support/run_on_pes.hpp"
 #include "trireme/detail/os/sanitizer.hpp"
 #include "trireme/loops.hpp"
@@ -144,7 +144,7 @@ TEST(loops, of_any_length_under_any_schedule) {
 
 TEST(loops, after_one_that_was_refused) {
   loops::loop_record record;
-  const auto greatest_index = [&](std::uint64_t items, const loops::schedule& schedule) {
+  const auto greatest_index = [&](std::uint64_t items, const schedules::schedule& schedule) {
     loop_options options(schedule);
     options.record = &record;
     std::atomic<std::uint64_t> greatest{0};
@@ -158,13 +158,13 @@ TEST(loops, after_one_that_was_refused) {
         options);
     return greatest.load();
   };
-  loops::schedule impossible = loops::parse_schedule("hybrid,0.5");
+  schedules::schedule impossible = schedules::parse_schedule("hybrid,0.5");
   impossible.static_fraction = 2.0;
-  EXPECT_EQ(greatest_index(1000, loops::parse_schedule("dynamic,4")), 999u);
+  EXPECT_EQ(greatest_index(1000, schedules::parse_schedule("dynamic,4")), 999u);
   EXPECT_THROW(greatest_index(10, impossible), std::invalid_argument);
   EXPECT_THROW(greatest_index(10, impossible), std::invalid_argument);
-  EXPECT_EQ(greatest_index(10, loops::parse_schedule("dynamic,4")), 9u);
-  EXPECT_EQ(greatest_index(20, loops::parse_schedule("besf")), 19u);
+  EXPECT_EQ(greatest_index(10, schedules::parse_schedule("dynamic,4")), 9u);
+  EXPECT_EQ(greatest_index(20, schedules::parse_schedule("besf")), 19u);
   ASSERT_TRUE(record.named().search().has_value()) << "the record learns no more";
 }
 

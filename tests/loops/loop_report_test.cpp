@@ -9,15 +9,15 @@
 #include <stdexcept>
 #include <thread>
 
-#include "schedules/learning_schedule.hpp"
+#include "schedules/learning/learning_schedule.hpp"
 #include "trireme/loops.hpp"
 
 namespace tri {
 namespace {
 
-using loops::loop_times;
 using loops::measured_execution;
 using loops::site_times;
+using schedules::loop_times;
 using testing::DoubleEq;
 using testing::DoubleNear;
 using testing::Ge;
@@ -52,7 +52,7 @@ TEST(site_times, the_four_parts_by_hand) {  // K30
   site_times site(std::source_location::current());
   // From 1000 to 1100. One begins at 1010, ends at 1090, 70 of them busy; the other 1020 to 1060, 40 busy.
   const loop_times times = times_of(50, {{1010, 1090, 70, 3}, {1020, 1060, 40, 1}});
-  site.add({.began = 1000, .ended = 1100, .participants = 2, .times = &times}, loops::parse_schedule("dynamic"));
+  site.add({.began = 1000, .ended = 1100, .participants = 2, .times = &times}, schedules::parse_schedule("dynamic"));
   loop_site_report row = site.row(1.0);
   EXPECT_EQ(row.executions, 1u);
   EXPECT_EQ(row.iterations, 50u);
@@ -79,7 +79,7 @@ TEST(site_times, the_four_parts_by_hand) {  // K30
 TEST(site_times, steps_are_from_begin_to_begin_but_for_those_with_a_run_on_one_core) {  // K23
   site_times site(std::source_location::current());
   const loop_times times = times_of(10, {{0, 10, 10, 1}});
-  const loops::schedule which;
+  const schedules::schedule which;
   for (const std::uint64_t began : {1000u, 1100u, 1350u})
     site.add({.began = began, .ended = began + 10, .participants = 1, .times = &times}, which);
   site.add_one_core({.began = 1400, .ended = 1500, .participants = 1, .times = &times});
@@ -91,7 +91,7 @@ TEST(site_times, steps_are_from_begin_to_begin_but_for_those_with_a_run_on_one_c
 TEST(site_times, who_never_came_was_idle_all_the_time) {  // K27
   site_times site(std::source_location::current());
   const loop_times times = times_of(10, {{0, 100, 100, 1}, {}});
-  site.add({.began = 0, .ended = 100, .participants = 2, .times = &times}, loops::parse_schedule("static"));
+  site.add({.began = 0, .ended = 100, .participants = 2, .times = &times}, schedules::parse_schedule("static"));
   EXPECT_THAT(site.row(1.0).idle, DoubleEq(50.0));
   EXPECT_THAT(site.row(1.0).compute, DoubleEq(50.0));
   EXPECT_THAT(site.row(1.0).synchronisation, DoubleEq(0.0)) << "a static schedule has none";
@@ -100,7 +100,7 @@ TEST(site_times, who_never_came_was_idle_all_the_time) {  // K27
 TEST(site_times, the_least_of_equal_one_core_runs_counts_and_the_mean_of_unequal_ones) {
   site_times site(std::source_location::current());
   const loop_times shared = times_of(100, {{0, 60, 60, 1}, {0, 60, 60, 1}});
-  site.add({.began = 0, .ended = 60, .participants = 2, .times = &shared}, loops::parse_schedule("static"));
+  site.add({.began = 0, .ended = 60, .participants = 2, .times = &shared}, schedules::parse_schedule("static"));
   const loop_times disturbed = times_of(100, {{0, 300, 300, 1}, {}});
   const loop_times quiet = times_of(100, {{0, 100, 100, 1}, {}});
   site.add_one_core({.participants = 2, .times = &disturbed});
@@ -121,7 +121,7 @@ TEST(site_times, the_second_execution_runs_on_one_core_and_then_one_of_32) {
 
 // Four participants, staggered with chunks of five behind blocks of ten, by hand.
 TEST(chunk_statistics, steals_distances_and_moves_by_hand) {  // K78
-  const loops::loop_layout layout = loops::layout_of(loops::parse_schedule("staggered,0.5,5"), 80, 4);
+  const schedules::loop_layout layout = schedules::layout_of(schedules::parse_schedule("staggered,0.5,5"), 80, 4);
   loop_times times(80, 4);
   times.keep_chunks();
   const auto run = [&](int number, std::uint64_t first, std::uint64_t last) { times.record(number, first, last, 7); };
@@ -129,7 +129,7 @@ TEST(chunk_statistics, steals_distances_and_moves_by_hand) {  // K78
   run(1, 20, 30), run(1, 30, 35), run(1, 35, 40);
   run(2, 40, 50), run(2, 50, 55), run(2, 55, 60), run(2, 15, 20);  // from 0, two away
   run(3, 60, 70), run(3, 70, 75), run(3, 75, 80);
-  loops::chunk_statistics all;
+  schedules::chunk_statistics all;
   all.add(times, &layout);
   EXPECT_EQ(all.compared(), 0u);
   times.reset(80, 4);
@@ -140,7 +140,7 @@ TEST(chunk_statistics, steals_distances_and_moves_by_hand) {  // K78
   run(3, 60, 70), run(3, 70, 75), run(3, 75, 80), run(3, 30, 35);  // from 1, two away
   all.add(times, &layout);
   EXPECT_EQ(all.compared(), 1u);
-  const std::vector<loops::participant_chunks>& of = all.participants();
+  const std::vector<schedules::participant_chunks>& of = all.participants();
   ASSERT_THAT(of, SizeIs(4));
   EXPECT_EQ(of[0].stolen + of[1].stolen, 0u);
   EXPECT_EQ(of[2].stolen, 2u);
@@ -161,7 +161,7 @@ TEST(chunk_statistics, steals_distances_and_moves_by_hand) {  // K78
 TEST(chunk_statistics, knows_whose_iterations_are_in_every_layout) {
   for (const char* text : {"static", "static,3", "dynamic,7", "guided", "hybrid,0.4,6", "tasklets,0.3,tags=off",
                            "tasklets,0.2,tags=off,queues=2", "staggered,0.5,4"}) {
-    const loops::loop_layout layout = loops::layout_of(loops::parse_schedule(text), 120, 3);
+    const schedules::loop_layout layout = schedules::layout_of(schedules::parse_schedule(text), 120, 3);
     loop_times times(120, 3);
     times.keep_chunks();
     std::uint64_t of_pool = 0;
@@ -176,12 +176,12 @@ TEST(chunk_statistics, knows_whose_iterations_are_in_every_layout) {
       const std::uint32_t chunk = layout.chunk_of(claim);
       times.record(1, layout.first_item(chunk), layout.last_item(chunk), 1);
     }
-    loops::chunk_statistics all;
+    schedules::chunk_statistics all;
     all.add(times, &layout);
     EXPECT_EQ(all.participants()[0].iterations + all.participants()[1].iterations + all.participants()[2].iterations,
               120u)
         << text;
-    for (const loops::participant_chunks& each : all.participants()) EXPECT_EQ(each.stolen, 0u) << text;
+    for (const schedules::participant_chunks& each : all.participants()) EXPECT_EQ(each.stolen, 0u) << text;
     EXPECT_EQ(all.participants()[1].from_pool, of_pool) << text;
   }
 }

@@ -8,7 +8,7 @@
 #include <fstream>
 
 #include "schedules/automatic_schedule.hpp"
-#include "schedules/learning_schedule.hpp"
+#include "schedules/learning/learning_schedule.hpp"
 #include "trireme/loops.hpp"
 
 namespace tri::loops {

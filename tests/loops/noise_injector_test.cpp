@@ -11,7 +11,7 @@
 #include <thread>
 #include <vector>
 
-#include "os/pinning.hpp"
+#include "os/cpu/pinning.hpp"
 #include "trireme/loops.hpp"
 #include "trireme/noise.hpp"
 

@@ -148,8 +148,8 @@ TEST_P(forking_program, reports_parent_and_child_apart_and_nothing_of_other_prog
 }
 INSTANTIATE_TEST_SUITE_P(omp, forking_program, ::testing::Values("forking_gcc", "forking_clang"), name_of);
 
-// Static loops of clang by weights. Other schedules, and chunks, are the host's: its dealing out in turn is checked by
-// the program itself.
+// Static loops of clang by weights. Other schedules, and chunks, are the native runtime's: its dealing out in turn is
+// checked by the program itself.
 TEST(static_loops, are_shared_out_by_weights_that_change_between_regions_only) {
   const std::string path = program("static_loops_clang");
   if (!std::filesystem::exists(path)) GTEST_SKIP() << "clang is not installed";

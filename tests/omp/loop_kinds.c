@@ -427,7 +427,7 @@ static void with_tasks(void) {
   verify("regions inside tasks", 200);
 }
 
-static void host_teams(void) {
+static void native_teams(void) {
   taken += 2; /* one loop in each team */
 #pragma omp teams num_teams(2) thread_limit(2)
   {
@@ -509,7 +509,7 @@ int main(void) {
   left_alone();
   outside();
   with_tasks();
-  host_teams();
+  native_teams();
   plain_threads();
   many_arguments();
   automatic_kind();

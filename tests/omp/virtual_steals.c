@@ -1,6 +1,6 @@
 /* The first threads of each half cannot go on before all others are through: a team whose threads are virtual ends only
-   if those of a host that is stuck are taken by another. Every thread is a real one or one of several on a host; the
-   others of the same host have not begun (first region) or wait at a barrier (second; only with `started`). */
+   if those of a carrier that is stuck are taken by another. Every thread is a real one or one of several on a carrier; the
+   others of the same carrier have not begun (first region) or wait at a barrier (second; only with `started`). */
 #include <omp.h>
 #include <stdio.h>
 #include <string.h>

@@ -108,8 +108,8 @@ class gcc_program : public ::testing::Test {
 };
 using virtual_threads = gcc_program;
 
-// The program ends only if the contexts of a host that cannot go on are taken from it.
-TEST_F(virtual_threads, that_have_not_begun_are_taken_from_a_host_that_is_stuck) {
+// The program ends only if the contexts of a carrier that cannot go on are taken from it.
+TEST_F(virtual_threads, that_have_not_begun_are_taken_from_a_carrier_that_is_stuck) {
   for (const char* name : {"virtual_steals_gcc", "virtual_steals_errno_gcc"}) {
     for (const int per_thread : {2, 4, 9}) {
       const result under = run(with_threads(2) + exec(per_thread) + program(name));

@@ -1,4 +1,4 @@
-#include "os/cpu_list.hpp"
+#include "os/cpu/cpu_list.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

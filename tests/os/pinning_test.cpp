@@ -1,4 +1,4 @@
-#include "os/pinning.hpp"
+#include "os/cpu/pinning.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

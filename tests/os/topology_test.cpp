@@ -1,4 +1,4 @@
-#include "os/topology.hpp"
+#include "os/cpu/topology.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -9,8 +9,8 @@
 #include <fstream>
 #include <set>
 
-#include "os/cpu_list.hpp"
-#include "os/pinning.hpp"
+#include "os/cpu/cpu_list.hpp"
+#include "os/cpu/pinning.hpp"
 
 namespace tri::os {
 namespace {

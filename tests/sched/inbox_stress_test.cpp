@@ -7,8 +7,8 @@
 #include <thread>
 
 #include "os/child_process.hpp"
-#include "os/cpu_hints.hpp"
-#include "os/pinning.hpp"
+#include "os/cpu/cpu_hints.hpp"
+#include "os/cpu/pinning.hpp"
 #include "sched/inbox_reader.hpp"
 #include "sched_memory.hpp"
 #include "trireme/detail/os/sanitizer.hpp"

@@ -10,7 +10,7 @@
 #include "schedules/automatic_schedule.hpp"
 #include "sim/region_simulator.hpp"
 
-namespace tri::loops {
+namespace tri::schedules {
 namespace {
 
 constexpr std::uint64_t items = 10000;
@@ -23,7 +23,7 @@ struct load {
 };
 
 double heavy_tail(std::uint64_t item) {
-  random_numbers random(item);
+  loops::random_numbers random(item);
   return std::min(3e6, 1500.0 / std::pow(1.0 - random.fraction(), 1.0 / 1.3));
 }
 
@@ -37,13 +37,13 @@ const load loads[] = {
 };
 
 // Execution number `execution` of the loop; the noise comes at another moment each time.
-region region_of(const load& which, std::uint64_t execution) {
-  region what;
+sim::region region_of(const load& which, std::uint64_t execution) {
+  sim::region what;
   what.cost = which.cost;
   what.claim_time = 50;
   const double period = 25e6;
   if (which.noise > 0.0) {
-    random_numbers random(execution);
+    loops::random_numbers random(execution);
     for (double at = random.fraction() * period; at < 60e6; at += period) {
       what.noise.push_back({1, at, which.noise * period});
     }
@@ -66,11 +66,11 @@ double mean_of_automatic(const load& which, std::uint32_t participants) {
   for (std::uint64_t execution = 0; execution < 40; ++execution) {
     const automatic_schedule::decision decision = automatic.next(items, participants);
     EXPECT_FALSE(decision.in_place);
-    const region_run run = simulate(region_of(which, execution), *decision.layout);
+    const sim::region_run run = simulate(region_of(which, execution), *decision.layout);
     if (execution >= 20) sum += run.time;
     if (!decision.measure) continue;
     loop_times times(items, participants);
-    for (const executed_part& part : run.parts) {
+    for (const sim::executed_part& part : run.parts) {
       times.record(static_cast<int>(part.participant), part.first, part.last,
                    static_cast<std::uint64_t>(part.end - part.begin));
     }
@@ -100,4 +100,4 @@ TEST(automatic_schedule, in_virtual_time_is_near_the_best_fixed_schedule_after_2
 }
 
 }  // namespace
-}  // namespace tri::loops
+}  // namespace tri::schedules

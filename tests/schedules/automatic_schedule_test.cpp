@@ -13,7 +13,7 @@
 #include "sim/region_simulator.hpp"
 #include "trireme/detail/schedules/loop_schedule.hpp"
 
-namespace tri::loops {
+namespace tri::schedules {
 namespace {
 
 constexpr automatic_limits limits{.in_place = 1.2, .claim = 1, .least_left = 2, .most_left = 20};
@@ -30,7 +30,8 @@ struct execution {
   bool in_place = false;
 };
 
-execution execute(automatic_schedule& chosen, const region& what, std::uint64_t items, std::uint32_t participants) {
+execution execute(automatic_schedule& chosen, const sim::region& what, std::uint64_t items,
+                  std::uint32_t participants) {
   const automatic_schedule::decision decided = chosen.next(items, participants);
   loop_times times(items, participants);
   execution done;
@@ -39,9 +40,9 @@ execution execute(automatic_schedule& chosen, const region& what, std::uint64_t 
     for (std::uint64_t i = 0; i < items; ++i) done.time += what.cost ? what.cost(i) : what.iteration_time;
     times.record(0, 0, items, static_cast<std::uint64_t>(done.time * resolution));
   } else {
-    const region_run run = simulate(what, *decided.layout);
+    const sim::region_run run = simulate(what, *decided.layout);
     done.time = run.time;
-    for (const executed_part& part : run.parts) {
+    for (const sim::executed_part& part : run.parts) {
       if (part.from != part.participant)
         done.stolen += static_cast<double>(part.last - part.first) / static_cast<double>(items);
       times.record(static_cast<int>(part.participant), part.first, part.last,
@@ -52,7 +53,7 @@ execution execute(automatic_schedule& chosen, const region& what, std::uint64_t 
   return done;
 }
 
-double total(const region& what, std::uint64_t items) {
+double total(const sim::region& what, std::uint64_t items) {
   double sum = 0;
   for (std::uint64_t i = 0; i < items; ++i) sum += what.cost ? what.cost(i) : what.iteration_time;
   return sum;
@@ -61,13 +62,13 @@ double total(const region& what, std::uint64_t items) {
 struct workload {
   std::string name;
   std::uint64_t items;
-  region what;
+  sim::region what;
 };
 
 std::vector<workload> workloads() {
   std::vector<workload> all;
   const auto add = [&](const char* name, std::uint64_t items, std::function<double(std::uint64_t)> cost) {
-    region what;
+    sim::region what;
     what.cost = std::move(cost);
     what.claim_time = 0.02;
     all.push_back({name, items, what});
@@ -103,11 +104,11 @@ TEST_P(any_team, comes_within_two_percent_of_the_best_fixed_schedule_in_20_execu
 TEST_P(any_team, the_first_execution_shares_work_that_lies_at_one_end) {
   const std::uint64_t items = 20000;
   const auto cost_at_front = [](std::uint64_t i) { return i < items / 16 ? 10.0 : 0.05; };
-  region front, back;
+  sim::region front, back;
   front.cost = cost_at_front;
   back.cost = [&](std::uint64_t i) { return cost_at_front(items - 1 - i); };
   front.claim_time = back.claim_time = 0.02;
-  for (const region& what : {front, back}) {
+  for (const sim::region& what : {front, back}) {
     automatic_schedule chosen(in_ticks());
     const double first = execute(chosen, what, items, GetParam()).time;
     EXPECT_LE(first, 1.2 * total(what, items) / GetParam());
@@ -128,7 +129,7 @@ TEST_P(any_team, nobody_steals_any_more_when_a_loop_is_known) {
 TEST_P(any_team, is_never_worse_than_static) {
   std::mt19937 random(5);
   for (int round = 0; round < 40; ++round) {
-    region what;
+    sim::region what;
     std::vector<double> costs(200 + random() % 3000);
     double cost = 1.0;
     for (double& each : costs) {
@@ -149,7 +150,7 @@ TEST_P(any_team, is_never_worse_than_static) {
 }
 
 TEST(automatic, an_unequal_core_gets_less) {
-  region what;
+  sim::region what;
   what.slowness = {1.0, 2.0};
   what.claim_time = 0.02;
   automatic_schedule chosen(in_ticks());
@@ -165,7 +166,7 @@ TEST(automatic, absorbs_noise) {
   automatic_schedule chosen(in_ticks());
   double sum = 0, ideal = 0;
   for (int number = 0; number < 220; ++number) {
-    region what;
+    sim::region what;
     what.claim_time = 0.02;
     const double length = 500;
     what.noise = {{static_cast<std::uint32_t>(random() % 2), static_cast<double>(random() % 4500), length}};
@@ -179,7 +180,7 @@ TEST(automatic, absorbs_noise) {
 
 TEST(automatic, a_short_loop_bothers_nobody_until_it_is_long) {
   automatic_schedule chosen(in_ticks());
-  region what;
+  sim::region what;
   what.iteration_time = 0.05;
   EXPECT_FALSE(execute(chosen, what, 20, 2).in_place) << "nothing is known yet";
   EXPECT_TRUE(execute(chosen, what, 20, 2).in_place);
@@ -192,7 +193,7 @@ TEST(automatic, a_short_loop_bothers_nobody_until_it_is_long) {
 
 TEST(automatic, keeps_what_it_knows_when_the_length_changes) {
   automatic_schedule chosen(in_ticks());
-  region what;
+  sim::region what;
   what.cost = [](std::uint64_t i) { return static_cast<double>(i) / 5000.0; };
   for (int number = 0; number < 20; ++number) execute(chosen, what, 10000, 2);
   what.cost = [](std::uint64_t i) { return static_cast<double>(i) / 2500.0; };
@@ -224,4 +225,4 @@ TEST(automatic, layouts_cover_the_loop) {
 }
 
 }  // namespace
-}  // namespace tri::loops
+}  // namespace tri::schedules

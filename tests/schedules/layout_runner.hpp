@@ -10,7 +10,7 @@
 #include "board/victim_order.hpp"
 #include "schedules/loop_layout.hpp"
 
-namespace tri::loops {
+namespace tri::schedules {
 
 struct executed_block {
   std::uint32_t participant;
@@ -93,4 +93,4 @@ class layout_runner {
   std::vector<board::claim_search> searches_;
 };
 
-}  // namespace tri::loops
+}  // namespace tri::schedules

@@ -1,6 +1,6 @@
 // Named schedules with memory, in virtual time: weights that follow speed (K38, K39), tasklets that stay with who ran
 // them (K15), the fraction of the model (K50, K56, K84, K85, K86) or of a search (K11, K83, K87), per loop (K82).
-#include "schedules/learning_schedule.hpp"
+#include "schedules/learning/learning_schedule.hpp"
 
 #include <gmock/gmock.h>
 
@@ -9,7 +9,7 @@
 
 #include "sim/region_simulator.hpp"
 
-namespace tri::loops {
+namespace tri::schedules {
 namespace {
 
 using testing::DoubleNear;
@@ -25,12 +25,12 @@ const machine_costs& noisy() {
   return costs;
 }
 
-region_run execute(learning_schedule& chosen, const char* schedule, const region& what, std::uint64_t items,
-                   std::uint32_t participants, const machine_costs& (*machine)() = &no_costs) {
+sim::region_run execute(learning_schedule& chosen, const char* schedule, const sim::region& what, std::uint64_t items,
+                        std::uint32_t participants, const machine_costs& (*machine)() = &no_costs) {
   const learning_schedule::decision decided = chosen.next(parse_schedule(schedule), items, participants, machine);
-  const region_run run = simulate(what, *decided.layout);
+  const sim::region_run run = simulate(what, *decided.layout);
   loop_times times(items, participants);
-  for (const executed_part& part : run.parts)
+  for (const sim::executed_part& part : run.parts)
     times.record(static_cast<int>(part.participant), part.first, part.last,
                  static_cast<std::uint64_t>((part.end - part.begin) * resolution));
   if (decided.tasklet_owners != nullptr) {
@@ -45,7 +45,7 @@ region_run execute(learning_schedule& chosen, const char* schedule, const region
 
 TEST(weighted, blocks_follow_the_speed_of_the_cores) {
   learning_schedule chosen;
-  region what;
+  sim::region what;
   what.slowness = {1, 1, 1, 2};
   for (int number = 0; number < 8; ++number) execute(chosen, "weighted", what, 1000, 4);
   EXPECT_THAT(execute(chosen, "weighted", what, 1000, 4).time, DoubleNear(1000 / 3.5, 1.0));
@@ -58,7 +58,7 @@ TEST(weighted, blocks_follow_the_speed_of_the_cores) {
 TEST(weighted, also_with_tasklets_and_bands) {
   for (const char* schedule : {"weighted-tasklets", "weighted+staggered,0.8"}) {
     learning_schedule chosen;
-    region what;
+    sim::region what;
     what.slowness = {1, 2};
     for (int number = 0; number < 8; ++number) execute(chosen, schedule, what, 3000, 2);
     EXPECT_LE(execute(chosen, schedule, what, 3000, 2).time, 1.05 * 2000) << schedule;
@@ -71,7 +71,7 @@ TEST(tasklets, stay_with_who_ran_them_last) {
     std::vector<std::uint32_t> before;
     double same = 0, all = 0;
     for (int step = 0; step < 12; ++step) {
-      region what;
+      sim::region what;
       what.iteration_time = 1.0;
       what.arrivals = {0.0 + step % 4 * 0.3, 0.0 + (step + 1) % 4 * 0.3, 0.0 + (step + 2) % 4 * 0.3, 0.5};
       const std::vector<std::uint32_t> owners = execute(chosen, schedule, what, 32, 4).owners(32);
@@ -86,7 +86,7 @@ TEST(tasklets, stay_with_who_ran_them_last) {
 
 TEST(model, the_first_execution_takes_a_tenth_and_the_next_what_the_noise_asks_for) {
   learning_schedule chosen;
-  region what;
+  sim::region what;
   execute(chosen, "static-hybrid", what, 3200, 2, &noisy);
   EXPECT_DOUBLE_EQ(chosen.static_fraction(), 0.9);
   execute(chosen, "static-hybrid", what, 3200, 2, &noisy);
@@ -101,7 +101,7 @@ TEST(model, the_first_execution_takes_a_tenth_and_the_next_what_the_noise_asks_f
 
 TEST(model, uneven_iterations_count_as_a_delay) {
   learning_schedule chosen;
-  region what;
+  sim::region what;
   what.cost = [](std::uint64_t i) { return static_cast<double>(i) / 1000.0; };
   for (int number = 0; number < 5; ++number) execute(chosen, "static-hybrid,delay=application", what, 2000, 2);
   EXPECT_LT(chosen.static_fraction(), 0.6);
@@ -113,7 +113,7 @@ TEST(model, uneven_iterations_count_as_a_delay) {
 
 TEST(search, finds_the_best_fraction_and_keeps_it) {
   learning_schedule chosen;
-  region what;
+  sim::region what;
   what.cost = [](std::uint64_t i) { return static_cast<double>(i) / 100.0; };
   what.claim_time = 2;
   std::uint64_t executions = 0;
@@ -138,9 +138,9 @@ TEST(search, finds_the_best_fraction_and_keeps_it) {
 // Two processes have a memory each; what one finds says nothing to the other (K13).
 TEST(search, each_process_keeps_the_fraction_of_its_own_imbalance) {
   learning_schedule even, uneven;
-  region same;
+  sim::region same;
   same.claim_time = 2;
-  region rising = same;
+  sim::region rising = same;
   rising.cost = [](std::uint64_t i) { return static_cast<double>(i) / 100.0; };
   for (std::uint64_t executions = 0; !uneven.search().has_value() || !uneven.search()->over(); ++executions) {
     ASSERT_LT(executions, 5000u);
@@ -157,7 +157,7 @@ TEST(search, each_process_keeps_the_fraction_of_its_own_imbalance) {
 
 TEST(search, near_the_model) {
   learning_schedule chosen;
-  region what;
+  sim::region what;
   for (int number = 0; number < 4; ++number) execute(chosen, "usched", what, 3200, 2, &noisy);
   EXPECT_FALSE(chosen.search().has_value());
   for (int number = 0; number < 300; ++number) {
@@ -170,4 +170,4 @@ TEST(search, near_the_model) {
 }
 
 }  // namespace
-}  // namespace tri::loops
+}  // namespace tri::schedules

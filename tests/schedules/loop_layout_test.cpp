@@ -13,7 +13,7 @@
 
 #include "layout_runner.hpp"
 
-namespace tri::loops {
+namespace tri::schedules {
 namespace {
 
 using testing::Each;
@@ -520,4 +520,4 @@ TEST(layout, inputs_that_do_not_fit_are_refused) {
 }
 
 }  // namespace
-}  // namespace tri::loops
+}  // namespace tri::schedules

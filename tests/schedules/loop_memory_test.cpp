@@ -14,7 +14,7 @@
 
 #include "trireme/detail/schedules/loop_schedule.hpp"
 
-namespace tri::loops {
+namespace tri::schedules {
 namespace {
 
 constexpr automatic_limits limits{.in_place = 3000, .claim = 2500, .least_left = 5000, .most_left = 50000};
@@ -353,4 +353,4 @@ TEST(loop_memory, teams_that_run_the_loop_at_the_same_time_do_not_disturb_each_o
 }
 
 }  // namespace
-}  // namespace tri::loops
+}  // namespace tri::schedules

@@ -1,5 +1,5 @@
 // The equations of the model, their guards, and the search for the best fraction.
-#include "schedules/model.hpp"
+#include "schedules/learning/model.hpp"
 
 #include <gmock/gmock.h>
 
@@ -7,10 +7,10 @@
 #include <limits>
 #include <stdexcept>
 
-#include "schedules/fraction_search.hpp"
+#include "schedules/learning/fraction_search.hpp"
 #include "sim/region_simulator.hpp"
 
-namespace tri::loops {
+namespace tri::schedules {
 namespace {
 
 using testing::DoubleEq;
@@ -126,34 +126,34 @@ TEST(model, delay_of_the_application) {  // K85, K86
   EXPECT_EQ(sum_of_delays(-1, 3), 3.0);
 }
 
-double run_once(const char* text, double static_fraction, const region& what, std::uint64_t items,
+double run_once(const char* text, double static_fraction, const sim::region& what, std::uint64_t items,
                 std::uint32_t count) {
   schedule which = parse_schedule(text);
   which.static_fraction = static_fraction;
   return simulate(what, layout_of(which, items, count)).time;
 }
-region triangular(std::uint64_t items) {
-  region what;
+sim::region triangular(std::uint64_t items) {
+  sim::region what;
   what.cost = [items](std::uint64_t item) { return static_cast<double>(items - item); };
   what.claim_time = 20.0;
   return what;
 }
 
 TEST(model, a_triangular_loop_has_an_application_delay_and_a_uniform_one_has_none) {  // K85
-  const auto delay_of = [](const region& what) {
-    const region_run fixed = simulate(what, layout_of(parse_schedule("static"), 400, 4));
-    const region_run shared = simulate(what, layout_of(parse_schedule("dynamic,1"), 400, 4));
+  const auto delay_of = [](const sim::region& what) {
+    const sim::region_run fixed = simulate(what, layout_of(parse_schedule("static"), 400, 4));
+    const sim::region_run shared = simulate(what, layout_of(parse_schedule("dynamic,1"), 400, 4));
     return application_delay(fixed.time, shared.time, static_cast<double>(shared.claims()) / 4, what.claim_time);
   };
   EXPECT_GT(delay_of(triangular(400)), 10000.0);
-  region uniform;
+  sim::region uniform;
   uniform.iteration_time = 200;
   uniform.claim_time = 20;
   EXPECT_NEAR(delay_of(uniform), 0.0, 60.0) << "claims wait for each other a little";
 }
 
 TEST(fraction_search, everywhere_finds_the_best_of_the_full_sweep) {  // K11
-  const region what = triangular(400);
+  const sim::region what = triangular(400);
   const auto time_at = [&](double fraction) { return run_once("hybrid,chunk=4", fraction, what, 400, 4); };
   fraction_search search = fraction_search::everywhere({.step = 0.05, .trials = 2});
   std::vector<double> asked;
@@ -183,7 +183,7 @@ TEST(fraction_search, the_curve_as_a_table) {  // K12
   for (const double time : {5.0, 7.0, 3.0, 3.0}) search.told(time);
   EXPECT_EQ(search.to_csv(), "static_fraction,mean,deviation,trials\n0,6,1.4142135623730951,2\n0.5,3,0,2\n");
   EXPECT_EQ(search.best(), 0.5);
-  region what;
+  sim::region what;
   what.iteration_time = 1;
   what.noise = {{0, 0.0, 50.0}};
   fraction_search noisy = fraction_search::everywhere({.step = 0.05, .trials = 1});
@@ -193,7 +193,7 @@ TEST(fraction_search, the_curve_as_a_table) {  // K12
 
 TEST(fraction_search, any_schedule_with_a_fraction_can_be_searched) {  // K83
   for (const char* text : {"hybrid,chunk=4", "tasklets,count=50", "staggered,chunk=4"}) {
-    const region what = triangular(400);
+    const sim::region what = triangular(400);
     fraction_search search = fraction_search::everywhere({.step = 0.1, .trials = 1});
     while (const auto fraction = search.next()) search.told(run_once(text, *fraction, what, 400, 4));
     EXPECT_LT(search.best(), 1.0) << text;
@@ -245,4 +245,4 @@ TEST(fraction_search, wrong_options_are_refused) {
 }
 
 }  // namespace
-}  // namespace tri::loops
+}  // namespace tri::schedules

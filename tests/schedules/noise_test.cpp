@@ -1,5 +1,5 @@
 // Noise: recording, estimating, calibrating and making it; with clocks of our own, so every number is exact.
-#include "schedules/noise_samples.hpp"
+#include "schedules/learning/noise_samples.hpp"
 
 #include <gmock/gmock.h>
 
@@ -11,7 +11,7 @@
 #include "loops/calibration.hpp"
 #include "sim/noise_generator.hpp"
 
-namespace tri::loops {
+namespace tri::schedules {
 namespace {
 
 using testing::DoubleEq;
@@ -108,50 +108,51 @@ TEST(delay, injected_spikes_show_in_the_extremes) {  // K43
 TEST(calibration, the_median_counts_and_is_positive) {  // K42
   const std::vector<double> seen{30, -99, 617, 50, 240, -20, 44, 60, -3};
   std::size_t next = 0;
-  const calibrated_value value = calibrate([&] { return seen[next++]; }, 9, 1.0);
+  const loops::calibrated_value value = loops::calibrate([&] { return seen[next++]; }, 9, 1.0);
   EXPECT_EQ(value.value, 44.0);
   EXPECT_EQ(value.least, -99.0);
   EXPECT_EQ(value.largest, 617.0);
   EXPECT_EQ(value.trials, 9u);
-  EXPECT_EQ(calibrate([] { return -5.0; }, 10, 1.0).value, 1.0);
-  EXPECT_THAT([] { calibrate([] { return 1.0; }, 8, 1.0); },
+  EXPECT_EQ(loops::calibrate([] { return -5.0; }, 10, 1.0).value, 1.0);
+  EXPECT_THAT([] { loops::calibrate([] { return 1.0; }, 8, 1.0); },
               ThrowsMessage<std::invalid_argument>(HasSubstr("8 trials; at least 9")));
-  EXPECT_THROW(calibrate([] { return 1.0; }, 9, 0.0), std::invalid_argument);
-  EXPECT_THAT(claim_time_of(1000.0, 800.0, 2, 100), DoubleEq(4.0));
-  EXPECT_EQ(claim_time_of(1000.0, 800.0, 2, 0), 0.0);
+  EXPECT_THROW(loops::calibrate([] { return 1.0; }, 9, 0.0), std::invalid_argument);
+  EXPECT_THAT(loops::claim_time_of(1000.0, 800.0, 2, 100), DoubleEq(4.0));
+  EXPECT_EQ(loops::claim_time_of(1000.0, 800.0, 2, 0), 0.0);
 }
 
-constexpr noise_plan plan{.participants = 8, .chance = 0.25, .shortest = 100, .longest = 300, .seed = 34};
+constexpr sim::noise_plan plan{.participants = 8, .chance = 0.25, .shortest = 100, .longest = 300, .seed = 34};
 
-bool same(const std::vector<noise_event>& a, const std::vector<noise_event>& b) {
-  return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](const noise_event& left, const noise_event& right) {
-    return left.participant == right.participant && left.at == right.at && left.length == right.length;
-  });
+bool same(const std::vector<sim::noise_event>& a, const std::vector<sim::noise_event>& b) {
+  return std::equal(
+      a.begin(), a.end(), b.begin(), b.end(), [](const sim::noise_event& left, const sim::noise_event& right) {
+        return left.participant == right.participant && left.at == right.at && left.length == right.length;
+      });
 }
 
 TEST(generator, repeats_with_the_same_seed) {  // K34
-  const noise_generator first(plan);
-  const noise_generator second(plan);
-  noise_plan other_seed = plan;
+  const sim::noise_generator first(plan);
+  const sim::noise_generator second(plan);
+  sim::noise_plan other_seed = plan;
   other_seed.seed = 35;
-  const noise_generator third(other_seed);
+  const sim::noise_generator third(other_seed);
   int different = 0;
   for (std::uint64_t step = 0; step < 100; ++step) {
     EXPECT_TRUE(same(first.events(step, 1000.0), second.events(99 - (99 - step), 1000.0)));
     different += !same(first.events(step, 1000.0), third.events(step, 1000.0));
   }
   EXPECT_GT(different, 80);
-  const std::vector<noise_event> fixed = first.events(7, 1000.0);
+  const std::vector<sim::noise_event> fixed = first.events(7, 1000.0);
   first.events(8, 1000.0);
   EXPECT_TRUE(same(fixed, first.events(7, 1000.0))) << "whatever was asked in between";
 }
 
 TEST(generator, hits_as_often_and_as_long_as_it_should) {  // K34
-  const noise_generator generator(plan);
+  const sim::noise_generator generator(plan);
   std::uint64_t hits = 0;
   std::vector<int> by_participant(8);
   for (std::uint64_t step = 0; step < 4000; ++step) {
-    for (const noise_event& event : generator.events(step, 1000.0)) {
+    for (const sim::noise_event& event : generator.events(step, 1000.0)) {
       ++hits;
       ++by_participant[event.participant];
       ASSERT_GE(event.at, 0.0);
@@ -162,9 +163,9 @@ TEST(generator, hits_as_often_and_as_long_as_it_should) {  // K34
   }
   EXPECT_NEAR(static_cast<double>(hits), 8000.0, 400.0);
   for (const int count : by_participant) EXPECT_NEAR(count, 1000, 150);
-  noise_plan quiet = plan;
+  sim::noise_plan quiet = plan;
   quiet.chance = 0.0;
-  EXPECT_THAT(noise_generator(quiet).events(1, 1000.0), IsEmpty());
+  EXPECT_THAT(sim::noise_generator(quiet).events(1, 1000.0), IsEmpty());
 }
 
 TEST(generator, sleeping_and_computing) {  // K34
@@ -176,24 +177,24 @@ TEST(generator, sleeping_and_computing) {  // K34
     return clock += 10.0;
   };
   const auto sleep = [&](double length) { slept += length; };
-  disturb(noise_kind::sleeping, 500.0, now, sleep);
+  disturb(sim::noise_kind::sleeping, 500.0, now, sleep);
   EXPECT_EQ(slept, 500.0);
   EXPECT_EQ(looks, 0);
-  disturb(noise_kind::computing, 500.0, now, sleep);
+  disturb(sim::noise_kind::computing, 500.0, now, sleep);
   EXPECT_EQ(slept, 500.0);
   EXPECT_EQ(clock, 510.0) << "until the time is over";
-  disturb(noise_kind::computing, 0.0, now, sleep);
+  disturb(sim::noise_kind::computing, 0.0, now, sleep);
   EXPECT_EQ(clock, 510.0);
 }
 
 TEST(generator, wrong_plans_are_refused) {
-  noise_plan wrong = plan;
+  sim::noise_plan wrong = plan;
   wrong.chance = 1.5;
-  EXPECT_THROW(noise_generator{wrong}, std::invalid_argument);
+  EXPECT_THROW(sim::noise_generator{wrong}, std::invalid_argument);
   wrong = plan;
   wrong.longest = 50;
-  EXPECT_THROW(noise_generator{wrong}, std::invalid_argument);
+  EXPECT_THROW(sim::noise_generator{wrong}, std::invalid_argument);
 }
 
 }  // namespace
-}  // namespace tri::loops
+}  // namespace tri::schedules

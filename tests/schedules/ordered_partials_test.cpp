@@ -13,7 +13,7 @@
 #include <utility>
 #include <vector>
 
-namespace tri::loops {
+namespace tri::schedules {
 namespace {
 
 // Combines neighbours only, and only in their order.
@@ -110,4 +110,4 @@ TEST(ordered_partials, threads_that_put_their_parts_together_at_the_same_time) {
 }
 
 }  // namespace
-}  // namespace tri::loops
+}  // namespace tri::schedules

@@ -6,7 +6,7 @@
 
 #include <stdexcept>
 
-namespace tri::loops {
+namespace tri::schedules {
 namespace {
 
 using testing::AllOf;
@@ -187,4 +187,4 @@ TEST(schedule_features, a_composition_lists_them) {  // K88 (the list), K91 (the
 }
 
 }  // namespace
-}  // namespace tri::loops
+}  // namespace tri::schedules

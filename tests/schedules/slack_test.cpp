@@ -6,7 +6,7 @@
 #include <limits>
 #include <stdexcept>
 
-#include "schedules/fraction_record.hpp"
+#include "schedules/learning/fraction_record.hpp"
 #include "sim/region_simulator.hpp"
 
 namespace tri::slack {
@@ -206,7 +206,7 @@ TEST(slack, operations_have_names) {
 }  // namespace
 }  // namespace tri::slack
 
-namespace tri::loops {
+namespace tri::schedules {
 namespace {
 
 using testing::DoubleEq;
@@ -315,13 +315,13 @@ TEST(fraction_record, in_virtual_time_it_settles_and_absorbs_the_noise) {  // K5
   for (int step = 0; step < 5; ++step) {
     layout_inputs known;
     known.dynamic_fraction = record.next(by_model, 4000, 4, {0.05, 200.0}, 0.0);
-    region what;
+    sim::region what;
     what.claim_time = 0.05;
     what.noise = {{static_cast<std::uint32_t>(step % 4), 0.0, 200.0}};
-    const region_run run = simulate(what, layout_of(by_model, 4000, 4, known));
+    const sim::region_run run = simulate(what, layout_of(by_model, 4000, 4, known));
     std::vector<double> sections;
     std::vector<std::uint64_t> iterations;
-    for (const participant_run& one : run.participants) {
+    for (const sim::participant_run& one : run.participants) {
       sections.push_back(one.static_time);
       iterations.push_back(one.static_iterations);
     }
@@ -333,4 +333,4 @@ TEST(fraction_record, in_virtual_time_it_settles_and_absorbs_the_noise) {  // K5
 }
 
 }  // namespace
-}  // namespace tri::loops
+}  // namespace tri::schedules

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "layout_runner.hpp"
-#include "schedules/learning_schedule.hpp"
+#include "schedules/learning/learning_schedule.hpp"
 #include "schedules/loop_layout.hpp"
 #include "sim/region_simulator.hpp"
 #include "trireme/detail/schedules/loop_schedule.hpp"
@@ -20,7 +20,7 @@
 #include "trireme/loops.hpp"
 #include "trireme/schedule.hpp"
 
-namespace tri::loops {
+namespace tri::schedules {
 namespace {
 
 using testing::Each;
@@ -193,7 +193,7 @@ TEST(user_schedule, runs_in_virtual_time_like_any_other) {
     }
     plan.neighbours_first();
   });
-  region what;
+  sim::region what;
   what.claim_time = 0.25;
   what.noise = {{1, 3.0, 30.0}};
   const double added = simulate(what, layout_of(parse_schedule("banded"), 384, 4)).time;
@@ -229,4 +229,4 @@ TEST(user_schedule, every_iteration_once_in_the_team_and_in_threads_of_the_progr
 }
 
 }  // namespace
-}  // namespace tri::loops
+}  // namespace tri::schedules

@@ -1,5 +1,5 @@
 // Weights from measured times: formulas, exact allocation, and how fast they follow.
-#include "schedules/weights.hpp"
+#include "schedules/learning/weights.hpp"
 
 #include <gmock/gmock.h>
 
@@ -10,7 +10,7 @@
 #include <random>
 #include <stdexcept>
 
-namespace tri::loops {
+namespace tri::schedules {
 namespace {
 
 using testing::DoubleEq;
@@ -133,4 +133,4 @@ TEST(weight_tracker, refuses_what_does_not_fit) {
 }
 
 }  // namespace
-}  // namespace tri::loops
+}  // namespace tri::schedules

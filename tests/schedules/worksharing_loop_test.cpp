@@ -32,7 +32,7 @@ std::atomic<std::uint64_t> allocations{0};
 
 namespace {
 
-using namespace tri::loops;
+using namespace tri::schedules;
 using tri::board::chunk_span;
 using tri::board::participant_range;
 using tri::board::range_of;

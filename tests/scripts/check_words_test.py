@@ -8,7 +8,7 @@ import unittest
 SCRIPT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "scripts", "check_words.py")
 
 
-def run_on(files, words="silence_watch\tpeer_liveness\ncrew\tthread team\n"):
+def run_on(files, words="silence_watch\tpeer_timeouts\ncrew\tthread team\n"):
     with tempfile.TemporaryDirectory() as root:
         subprocess.run(["git", "init", "-q", root], check=True)
         for name, text in {**files, "scripts/words.txt": words}.items():
@@ -22,7 +22,7 @@ def run_on(files, words="silence_watch\tpeer_liveness\ncrew\tthread team\n"):
 
 class CheckWords(unittest.TestCase):
     def test_clean_files_pass(self):
-        status, said = run_on({"src/a.cpp": "int peer_liveness;\n"})
+        status, said = run_on({"src/a.cpp": "int peer_timeouts;\n"})
         self.assertEqual(status, 0, said)
         self.assertIn("none of 2 home-made words", said)
 
@@ -39,7 +39,7 @@ class CheckWords(unittest.TestCase):
     def test_names_of_files(self):
         status, said = run_on({"src/silence_watch.hpp": "\n"})
         self.assertEqual(status, 1)
-        self.assertIn("src/silence_watch.hpp: the name has 'silence_watch'; write peer_liveness", said)
+        self.assertIn("src/silence_watch.hpp: the name has 'silence_watch'; write peer_timeouts", said)
 
     def test_history_and_marked_lines_are_left_alone(self):
         status, said = run_on({"docs/dev/decisions/1.md": "crew\n", "CHANGELOG.md": "crew\n",

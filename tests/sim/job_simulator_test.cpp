@@ -8,9 +8,9 @@
 #include <numeric>
 #include <stdexcept>
 
-#include "schedules/noise_samples.hpp"
+#include "schedules/learning/noise_samples.hpp"
 
-namespace tri::loops {
+namespace tri::sim {
 namespace {
 
 using testing::AllOf;
@@ -20,11 +20,11 @@ using testing::Ge;
 using testing::HasSubstr;
 using testing::Le;
 
-job_run run(const simulated_job& job, const char* text) { return simulate_job(job, parse_schedule(text)); }
+job_run run(const simulated_job& job, const char* text) { return simulate_job(job, schedules::parse_schedule(text)); }
 
-double best_time(const fraction_search& search) {
+double best_time(const schedules::fraction_search& search) {
   double best = search.curve().front().mean();
-  for (const fraction_search::point& each : search.curve()) best = std::min(best, each.mean());
+  for (const schedules::fraction_search::point& each : search.curve()) best = std::min(best, each.mean());
   return best;
 }
 
@@ -95,7 +95,7 @@ TEST(job, is_the_same_again_and_the_same_noise_for_all_schedules) {
 TEST(job, faults_are_refused) {
   const auto fault = [](const simulated_job& job, const char* text) {
     try {
-      simulate_job(job, parse_schedule(text));
+      simulate_job(job, schedules::parse_schedule(text));
     } catch (const std::invalid_argument& problem) {
       return std::string(problem.what());
     }
@@ -108,15 +108,15 @@ TEST(job, faults_are_refused) {
   job.node_work = {};
   EXPECT_THAT(fault(job, "static"), HasSubstr("no nodes"));
   EXPECT_THAT(fault({}, "weighted"), HasSubstr("'weighted' needs speeds"));
-  EXPECT_THROW(ask_oracle({}, parse_schedule("slack")), std::invalid_argument);
-  EXPECT_THROW(ask_oracle({}, parse_schedule("hybrid"), 0.0), std::invalid_argument);
+  EXPECT_THROW(ask_oracle({}, schedules::parse_schedule("slack")), std::invalid_argument);
+  EXPECT_THROW(ask_oracle({}, schedules::parse_schedule("hybrid"), 0.0), std::invalid_argument);
 }
 
 TEST(oracle, slack_conscious_fractions_come_near_the_best_constant_one) {  // K63
   for (const double unequal : {0.0, 0.03}) {
     const simulated_job job = noisy(unequal);
-    const fraction_search pool = ask_oracle(job, parse_schedule("hybrid"), 0.1);
-    const fraction_search bands = ask_oracle(job, parse_schedule("staggered"), 0.1);
+    const schedules::fraction_search pool = ask_oracle(job, schedules::parse_schedule("hybrid"), 0.1);
+    const schedules::fraction_search bands = ask_oracle(job, schedules::parse_schedule("staggered"), 0.1);
     ASSERT_EQ(pool.curve().size(), 11u);
     // Neither nothing nor everything dealt out in advance: the dissertation's check mark.
     EXPECT_THAT(pool.best(), AllOf(Ge(0.5), Le(0.95)));
@@ -132,7 +132,7 @@ TEST(oracle, without_noise_it_is_static_and_so_is_every_model) {  // K63, K64
   simulated_job job = noisy(0.03);
   job.noise_length = 0.0;
   job.hit_chance = 0.0;
-  EXPECT_EQ(ask_oracle(job, parse_schedule("hybrid"), 0.25).best(), 1.0);
+  EXPECT_EQ(ask_oracle(job, schedules::parse_schedule("hybrid"), 0.25).best(), 1.0);
   for (const char* text : {"static-hybrid", "slack", "combined", "slack,rule=sharp"}) {
     const job_run with_model = run(job, text);
     EXPECT_THAT(with_model.static_fractions, Each(1.0)) << text;
@@ -177,8 +177,8 @@ TEST(composition, the_parts_bring_less_than_their_sum) {  // K95
 TEST(staggered_stealing, wins_under_noise_and_moves_less) {  // K74
   for (const double fraction : {0.5, 0.7}) {
     const simulated_job job = noisy();
-    schedule bands = parse_schedule("staggered");
-    schedule pool = parse_schedule("hybrid");
+    schedules::schedule bands = schedules::parse_schedule("staggered");
+    schedules::schedule pool = schedules::parse_schedule("hybrid");
     bands.static_fraction = pool.static_fraction = fraction;
     const job_run staggered = simulate_job(job, bands);
     const job_run hybrid = simulate_job(job, pool);
@@ -200,7 +200,7 @@ TEST(step_times, noise_makes_a_second_hump_that_hybrid_takes_away) {  // K23
   job.hit_chance = 0.1;
   job.noise_length = 50000.0;
   job.latest_noise = 0.5;
-  const auto bins = [&](const char* text) { return histogram_of(run(job, text).step_times, 5000.0); };
+  const auto bins = [&](const char* text) { return schedules::histogram_of(run(job, text).step_times, 5000.0); };
   const std::vector<std::uint64_t> fixed = bins("static");
   const std::uint64_t hits = fixed.at(30);  // 100 us and 50 us
   EXPECT_EQ(fixed.at(20) + hits, 1000u);
@@ -211,4 +211,4 @@ TEST(step_times, noise_makes_a_second_hump_that_hybrid_takes_away) {  // K23
 }
 
 }  // namespace
-}  // namespace tri::loops
+}  // namespace tri::sim

@@ -10,22 +10,22 @@
 #include <numeric>
 #include <stdexcept>
 
-#include "schedules/model.hpp"
-#include "schedules/weights.hpp"
+#include "schedules/learning/model.hpp"
+#include "schedules/learning/weights.hpp"
 
-namespace tri::loops {
+namespace tri::sim {
 namespace {
 
 using testing::DoubleEq;
 using testing::DoubleNear;
 using testing::Each;
 
-loop_layout laid_out(const std::string& text, std::uint64_t items, std::uint32_t participants,
-                     const layout_inputs& known = {}) {
-  return layout_of(parse_schedule(text), items, participants, known);
+schedules::loop_layout laid_out(const std::string& text, std::uint64_t items, std::uint32_t participants,
+                                const schedules::layout_inputs& known = {}) {
+  return schedules::layout_of(schedules::parse_schedule(text), items, participants, known);
 }
-loop_layout hybrid_with(double dynamic, std::uint64_t items, std::uint32_t participants, const char* text) {
-  layout_inputs known;
+schedules::loop_layout hybrid_with(double dynamic, std::uint64_t items, std::uint32_t participants, const char* text) {
+  schedules::layout_inputs known;
   known.dynamic_fraction = dynamic;
   return laid_out(text, items, participants, known);
 }
@@ -41,7 +41,7 @@ TEST(simulator, a_region_by_hand) {
   what.claim_time = 1.0;
   what.slowness = {1.0, 2.0};
   what.noise = {{0, 2.0, 3.0}};
-  const loop_layout layout = laid_out("hybrid,0.5,2", 16, 2);
+  const schedules::loop_layout layout = laid_out("hybrid,0.5,2", 16, 2);
   const region_run run = simulate(what, layout);
   // 0: block [0,4) until 4, and 3 of noise: 7. 1: block [4,8) until 8.
   // pool: 0 at 7 [8,10) until 10; 1 at 8 [10,12), 1 + 4, until 13; 0 at 10 [12,14) until 13; then both at 13, 0 first.
@@ -62,7 +62,7 @@ TEST(simulator, a_region_by_hand) {
 TEST(simulator, claims_from_one_pool_wait_for_each_other) {
   region what;
   what.claim_time = 10.0;
-  const loop_layout layout = laid_out("dynamic,1", 4, 4);
+  const schedules::loop_layout layout = laid_out("dynamic,1", 4, 4);
   EXPECT_THAT(simulate(what, layout).time, DoubleEq(41)) << "four claims in a row";
   what.claims_wait = false;
   EXPECT_THAT(simulate(what, layout).time, DoubleEq(11));
@@ -86,7 +86,7 @@ TEST(simulator, everything_runs_once_in_virtual_time_too) {  // K02
       EXPECT_EQ(std::accumulate(run.participants.begin(), run.participants.end(), std::uint64_t{0},
                                 [](std::uint64_t sum, const participant_run& one) { return sum + one.iterations; }),
                 999u);
-      EXPECT_THAT(run.owners(999), Each(testing::Ne(no_owner)));
+      EXPECT_THAT(run.owners(999), Each(testing::Ne(schedules::no_owner)));
     }
   }
 }
@@ -128,7 +128,7 @@ TEST(noise, the_models_fraction_is_near_the_best_of_a_sweep) {  // K46, K49 (see
   const std::pair<std::uint32_t, double> within[] = {{2, 0.018}, {4, 0.009}, {16, 0.003}};
   for (const auto& [p, margin] : within) {
     const std::uint64_t items = std::uint64_t{1600} * p;
-    const loop_costs costs{static_cast<double>(items), 1.0, static_cast<double>(p), 0.2, 400.0};
+    const schedules::loop_costs costs{static_cast<double>(items), 1.0, static_cast<double>(p), 0.2, 400.0};
     const auto time_at = [&](double dynamic) {
       region what = hit_at_start(400.0, 0.2);
       what.claims_wait = false;
@@ -136,8 +136,9 @@ TEST(noise, the_models_fraction_is_near_the_best_of_a_sweep) {  // K46, K49 (see
     };
     double best = time_at(0.0);
     for (int step = 1; step <= 200; ++step) best = std::min(best, time_at(step * 0.005));
-    EXPECT_LE(time_at(dynamic_fraction(costs)), best * (1 + margin + 0.001)) << p;
-    EXPECT_LE(time_at(least_dynamic_fraction(costs)), time_at(dynamic_fraction(costs)) + 1.5) << "equal or better";
+    EXPECT_LE(time_at(schedules::dynamic_fraction(costs)), best * (1 + margin + 0.001)) << p;
+    EXPECT_LE(time_at(schedules::least_dynamic_fraction(costs)), time_at(schedules::dynamic_fraction(costs)) + 1.5)
+        << "equal or better";
   }
 }
 
@@ -150,7 +151,8 @@ struct cases {
   double mean_cut_16 = 0.0;       // p = 16, larger delay
   double mean_fraction_16 = 0.0;  // before the cut
 };
-cases all_cases(bool least, const std::function<double(const loop_costs&, double fraction, double slack)>& reduce) {
+cases all_cases(bool least,
+                const std::function<double(const schedules::loop_costs&, double fraction, double slack)>& reduce) {
   cases result;
   int of_16 = 0;
   for (const std::uint32_t p : {2u, 4u, 8u, 16u}) {
@@ -158,10 +160,10 @@ cases all_cases(bool least, const std::function<double(const loop_costs&, double
       for (const double of_region : {0.125, 0.25}) {
         for (const double of_delay : {0.0, 0.125, 0.25, 0.5, 0.75, 1.0}) {
           const std::uint64_t items = 3200;
-          loop_costs costs{3200.0, 1.0, static_cast<double>(p), claim, 0.0};
+          schedules::loop_costs costs{3200.0, 1.0, static_cast<double>(p), claim, 0.0};
           costs.delay = of_region * costs.region_time();
           const double slack = of_delay * costs.delay;
-          const double full = least ? least_dynamic_fraction(costs) : dynamic_fraction(costs);
+          const double full = least ? schedules::least_dynamic_fraction(costs) : schedules::dynamic_fraction(costs);
           const double less = reduce(costs, full, slack);
           const auto time_at = [&](double dynamic) {
             return simulate(hit_at_start(costs.delay, claim), hybrid_with(dynamic, items, p, "static-hybrid,chunk=1"))
@@ -188,9 +190,9 @@ cases all_cases(bool least, const std::function<double(const loop_costs&, double
 }
 
 TEST(slack, the_careful_rule_keeps_the_time_in_all_144_cases) {  // K48, K49
-  for (const claim_order order : {claim_order::serial, claim_order::parallel}) {
-    const cases found = all_cases(false, [&](const loop_costs& costs, double fraction, double slack) {
-      return reduced_by_slack(costs, fraction, slack, order);
+  for (const schedules::claim_order order : {schedules::claim_order::serial, schedules::claim_order::parallel}) {
+    const cases found = all_cases(false, [&](const schedules::loop_costs& costs, double fraction, double slack) {
+      return schedules::reduced_by_slack(costs, fraction, slack, order);
     });
     EXPECT_EQ(found.exceeded, 0);
     EXPECT_THAT(found.mean_cut_16, DoubleNear(0.0075, 0.0008)) << "much too cautious for many participants";
@@ -200,7 +202,7 @@ TEST(slack, the_careful_rule_keeps_the_time_in_all_144_cases) {  // K48, K49
 
 TEST(slack, the_sharp_rule_keeps_it_from_either_form) {  // K48, K49
   for (const bool least : {false, true}) {
-    const cases found = all_cases(least, reduced_by_slack_sharply);
+    const cases found = all_cases(least, schedules::reduced_by_slack_sharply);
     EXPECT_EQ(found.exceeded, 0);
     EXPECT_THAT(found.mean_cut_16, DoubleNear(0.10, 0.006));
     EXPECT_THAT(found.mean_fraction_16, DoubleNear(least ? 0.21 : 0.23, 0.006));
@@ -208,25 +210,25 @@ TEST(slack, the_sharp_rule_keeps_it_from_either_form) {  // K48, K49
 }
 
 TEST(slack, the_least_form_with_the_careful_rule_is_rightly_refused) {  // K48
-  const auto with = [](claim_order order) {
-    return all_cases(true, [order](const loop_costs& costs, double fraction, double slack) {
-      return reduced_by_slack(costs, fraction, slack, order);
+  const auto with = [](schedules::claim_order order) {
+    return all_cases(true, [order](const schedules::loop_costs& costs, double fraction, double slack) {
+      return schedules::reduced_by_slack(costs, fraction, slack, order);
     });
   };
-  const cases serial = with(claim_order::serial);
+  const cases serial = with(schedules::claim_order::serial);
   EXPECT_EQ(serial.exceeded, 8);
   EXPECT_EQ(serial.exceeded_elsewhere, 0) << "all with two participants and claims that cost";
   EXPECT_THAT(serial.worst, DoubleNear(0.036, 0.001));
-  const cases parallel = with(claim_order::parallel);
+  const cases parallel = with(schedules::claim_order::parallel);
   EXPECT_EQ(parallel.exceeded, 7);
   EXPECT_EQ(parallel.exceeded_elsewhere, 0);
   EXPECT_THAT(parallel.worst, DoubleNear(0.0135, 0.001));
 }
 
 TEST(slack, a_process_with_slack_has_less_dynamic_and_the_total_is_no_longer) {  // K58
-  const loop_costs costs{3200.0, 1.0, 4.0, 0.05, 200.0};
-  const double critical = planned_fraction(costs, 0.0);
-  const double relaxed = planned_fraction(costs, 150.0);
+  const schedules::loop_costs costs{3200.0, 1.0, 4.0, 0.05, 200.0};
+  const double critical = schedules::planned_fraction(costs, 0.0);
+  const double relaxed = schedules::planned_fraction(costs, 150.0);
   EXPECT_LT(relaxed, critical);
   const auto time_at = [&](double dynamic) {
     return simulate(hit_at_start(200.0, 0.05), hybrid_with(dynamic, 3200, 4, "slack,chunk=1")).time;
@@ -238,8 +240,8 @@ TEST(slack, a_process_with_slack_has_less_dynamic_and_the_total_is_no_longer) { 
 }
 
 TEST(slack, without_noise_nothing_is_dynamic_and_nothing_is_lost) {  // K64
-  const loop_costs costs{3200.0, 1.0, 4.0, 0.05, 0.0};
-  EXPECT_EQ(planned_fraction(costs, 0.0), 0.0);
+  const schedules::loop_costs costs{3200.0, 1.0, 4.0, 0.05, 0.0};
+  EXPECT_EQ(schedules::planned_fraction(costs, 0.0), 0.0);
   EXPECT_EQ(simulate(hit_at_start(0.0, 0.05), hybrid_with(0.0, 3200, 4, "slack,chunk=1")).time, 800.0);
 }
 
@@ -271,12 +273,12 @@ TEST(noise, half_of_the_loop_dynamic_absorbs_an_event_in_the_first_half) {  // K
 }
 
 TEST(weights, a_change_of_speed_in_the_middle) {  // K38
-  weight_tracker tracker(4);
+  schedules::weight_tracker tracker(4);
   std::vector<double> ratios;
   for (int step = 0; step < 60; ++step) {
     region what;
     what.slowness = step < 50 ? std::vector{1.0, 2.0, 1.0, 1.0} : std::vector{1.0, 1.0, 1.0, 2.5};
-    layout_inputs known;
+    schedules::layout_inputs known;
     const std::vector<double> weights(tracker.weights().begin(), tracker.weights().end());
     known.weights = weights;
     const region_run run = simulate(what, laid_out("weighted-tasklets,0.8", 10000, 4, known));
@@ -305,7 +307,7 @@ TEST(weights, with_tasklets_better_than_either_alone) {  // K40
   what.noise = {{0, 50.0, 150.0}};       // ... and a hit elsewhere
   what.claim_time = 0.1;
   const std::vector weights{1.0, 1.0, 1.0, 0.5};
-  layout_inputs known;
+  schedules::layout_inputs known;
   known.weights = weights;
   const double both = simulate(what, laid_out("weighted-tasklets,0.7,count=96", 4000, 4, known)).time;
   EXPECT_LE(both, simulate(what, laid_out("weighted", 4000, 4, known)).time);
@@ -316,7 +318,7 @@ TEST(weights, with_tasklets_better_than_either_alone) {  // K40
 
 TEST(staggered, own_band_first_and_static_when_nothing_disturbs) {  // K67, K68, K69
   for (const std::uint32_t p : {2u, 4u, 7u}) {
-    const loop_layout bands = laid_out("staggered,0.5,chunk=5", 700, p);
+    const schedules::loop_layout bands = laid_out("staggered,0.5,chunk=5", 700, p);
     const region_run run = simulate(hit_at_start(0.0, 0.2), bands);
     EXPECT_EQ(run.owners(700), simulate({}, laid_out("static", 700, p)).owners(700));
     EXPECT_EQ(run.stolen_claims(), 0u) << "no range of another is touched";
@@ -328,7 +330,7 @@ TEST(staggered, own_band_first_and_static_when_nothing_disturbs) {  // K67, K68,
 TEST(staggered, after_noise_thieves_take_from_the_hit_neighbour_chunk_by_chunk) {  // K70, K72
   region what;
   what.noise = {{2, 0.0, 180.0}};
-  const loop_layout layout = laid_out("staggered,0.5,chunk=10", 2400, 6);
+  const schedules::loop_layout layout = laid_out("staggered,0.5,chunk=10", 2400, 6);
   const region_run run = simulate(what, layout);
   std::uint64_t next_from_the_back = layout.ranges[2].last;
   for (const executed_part& part : run.parts) {
@@ -355,7 +357,7 @@ TEST(staggered, clipped_or_round_the_ring_both_come_to_an_end) {  // K71
 TEST(staggered, steals_fall_with_the_constraint) {  // K77
   std::uint64_t last = ~std::uint64_t{0};
   for (const char* keep : {"0", "0.25", "0.5", "0.75", "1"}) {
-    const loop_layout layout = laid_out(std::string("staggered,0.2,chunk=4,keep=") + keep, 1600, 4);
+    const schedules::loop_layout layout = laid_out(std::string("staggered,0.2,chunk=4,keep=") + keep, 1600, 4);
     const std::uint64_t stolen = simulate(hit_at_start(350.0), layout).stolen_claims();
     EXPECT_LE(stolen, last) << keep;
     last = stolen;
@@ -365,11 +367,11 @@ TEST(staggered, steals_fall_with_the_constraint) {  // K77
 
 TEST(staggered, with_weights_the_slow_one_has_a_shorter_band) {  // K98
   const std::vector weights{1.0, 1.0, 1.0, 0.5};
-  layout_inputs known;
+  schedules::layout_inputs known;
   known.weights = weights;
   region what;
   what.slowness = {1.0, 1.0, 1.0, 2.0};
-  const loop_layout weighted = laid_out("staggered,0.8,chunk=4,weights=on", 2800, 4, known);
+  const schedules::loop_layout weighted = laid_out("staggered,0.8,chunk=4,weights=on", 2800, 4, known);
   EXPECT_EQ(weighted.ranges[3].last - weighted.ranges[3].first, 400u);
   const region_run run = simulate(what, weighted);
   EXPECT_EQ(run.time, 800.0);
@@ -379,7 +381,7 @@ TEST(staggered, with_weights_the_slow_one_has_a_shorter_band) {  // K98
 }
 
 TEST(simulator, sizes_that_do_not_fit_are_refused) {
-  const loop_layout layout = laid_out("static", 10, 2);
+  const schedules::loop_layout layout = laid_out("static", 10, 2);
   region what;
   what.slowness = {1.0};
   EXPECT_THROW(simulate(what, layout), std::invalid_argument);
@@ -391,4 +393,4 @@ TEST(simulator, sizes_that_do_not_fit_are_refused) {
 }
 
 }  // namespace
-}  // namespace tri::loops
+}  // namespace tri::sim

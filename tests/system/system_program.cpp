@@ -5,7 +5,7 @@
 #include <cstdio>
 #include <cstdlib>
 
-#include "system/cases.hpp"
+#include "system/cases/cases.hpp"
 
 int main(int argc, char** argv) {
   using tri::testing::case_entry;

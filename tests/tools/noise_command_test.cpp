@@ -7,7 +7,7 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
-#include "os/pinning.hpp"
+#include "os/cpu/pinning.hpp"
 #include "support/command_runner.hpp"
 #include "trireme/loops.hpp"
 

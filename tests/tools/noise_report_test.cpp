@@ -9,12 +9,12 @@
 #include <stdexcept>
 
 #include "noise/core_sampler.hpp"
-#include "os/pinning.hpp"
+#include "os/cpu/pinning.hpp"
 
 namespace tri::tools {
 namespace {
 
-using loops::core_samples;
+using schedules::core_samples;
 using ::testing::DoubleNear;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;

@@ -7,9 +7,9 @@
 #include <filesystem>
 #include <string>
 
-#include "os/cpu_list.hpp"
-#include "os/pinning.hpp"
-#include "os/topology.hpp"
+#include "os/cpu/cpu_list.hpp"
+#include "os/cpu/pinning.hpp"
+#include "os/cpu/topology.hpp"
 #include "support/command_runner.hpp"
 
 namespace tri::tools {

@@ -4,7 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "os/topology.hpp"
+#include "os/cpu/topology.hpp"
 
 namespace tri::tools {
 namespace {

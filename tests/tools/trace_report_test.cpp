@@ -302,7 +302,7 @@ TEST_F(written_trace, has_both_orders) {
 TEST_F(written_trace, predicts_the_order_of_the_program) {
   namespace prediction = flow::prediction;
   for (const auto& [program, processes] : {std::pair("BT", 9), {"CG", 8}, {"LU", 4}, {"SP", 9}}) {
-    const auto stream = prediction::generate(prediction::known_stream(program, processes), 2008);
+    const auto stream = sim::generate(sim::known_stream(program, processes), 2008);
     ASSERT_EQ(stream.logical.size(), stream.physical.size());
     std::vector<record> records;
     for (std::size_t i = 0; i < stream.logical.size(); ++i) {

@@ -13,7 +13,7 @@
 namespace tri::tools {
 namespace {
 
-using loops::core_samples;
+using schedules::core_samples;
 using ::testing::HasSubstr;
 
 constexpr double us = 1000.0;

@@ -97,9 +97,9 @@ bool set_schedule(std::string text) {
   bool uses_slack = false;
   if (text != "host" && text != "tri:host") {
     try {
-      const loops::schedule parsed = loops::parse_schedule(text);
+      const schedules::schedule parsed = schedules::parse_schedule(text);
       uses_slack =
-          parsed.kind == loops::schedule_kind::slack_conscious || parsed.kind == loops::schedule_kind::combined;
+          parsed.kind == schedules::schedule_kind::slack_conscious || parsed.kind == schedules::schedule_kind::combined;
     } catch (const std::invalid_argument& problem) {
       throw std::invalid_argument(
           fmt::format("{}: {}; `host` leaves all loops to the OpenMP runtime", source, problem.what()));
@@ -137,7 +137,7 @@ void set_virtual(const exec_options& options) {
   const std::string schedule = value_of(schedule_variable);
   const bool chooses = text == omp::virtual_automatic;
   if (!chooses) omp::parse_virtual_count(source, text);
-  if (schedule == "host" || schedule == "tri:host") throw omp::host_schedule_problem(source);
+  if (schedule == "host" || schedule == "tri:host") throw omp::native_schedule_problem(source);
   if (chooses) {
     const virtual_thread_choice choice = sample_and_choose_virtual_threads();
     if (options.report) {

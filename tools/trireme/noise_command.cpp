@@ -17,9 +17,9 @@
 #include "noise/core_sampler.hpp"
 #include "noise/noise_report.hpp"
 #include "os/clock.hpp"
-#include "os/cpu_list.hpp"
+#include "os/cpu/cpu_list.hpp"
+#include "os/cpu/pinning.hpp"
 #include "os/output_file.hpp"
-#include "os/pinning.hpp"
 #include "subcommands.hpp"
 #include "trireme/loops.hpp"
 
@@ -102,7 +102,7 @@ int measure(const request& wanted) {
                            .together = !wanted.one_by_one};
   const work_quantum quantum = work_quantum::lasting(length);
   const bool shows_progress = isatty(STDERR_FILENO) == 1 && !wanted.quiet;
-  const std::vector<loops::core_samples> samples = sample_cores(plan, quantum, [&](double done) {
+  const std::vector<schedules::core_samples> samples = sample_cores(plan, quantum, [&](double done) {
     if (shows_progress) fmt::print(stderr, "\r{:3.0f} % of {} samples on each core", done * 100.0, plan.samples);
   });
   if (shows_progress) fmt::print(stderr, "\r{:60}\r", "");
@@ -124,7 +124,7 @@ int measure(const request& wanted) {
     }
     os::write_output_file(wanted.json, all.dump(2) + "\n");
   }
-  if (!wanted.csv.empty()) os::write_output_file(wanted.csv, loops::samples_csv(samples));
+  if (!wanted.csv.empty()) os::write_output_file(wanted.csv, schedules::samples_csv(samples));
   if (wanted.quiet) return 0;
   fmt::print("fixed quantum of {} roots ({} when undisturbed), {} samples on each of {} cores, {}\n\n", quantum.roots(),
              format_duration(length), plan.samples, plan.cores.size(),

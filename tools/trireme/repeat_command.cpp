@@ -72,7 +72,7 @@ struct usage_with_program : CLI::Formatter {
 std::string checked(const request& wanted, const std::string& text) {
   if (text.starts_with("own:") && !wanted.omp) return text.substr(4);
   if (wanted.omp && text == "host") return text;
-  return loops::to_text(loops::parse_schedule(text));
+  return schedules::to_text(schedules::parse_schedule(text));
 }
 
 struct times_of_schedule {

@@ -22,7 +22,7 @@
 #include "os/output_file.hpp"
 #include "os/text_pattern.hpp"
 #include "pictures/line_chart.hpp"
-#include "schedules/fraction_search.hpp"
+#include "schedules/learning/fraction_search.hpp"
 #include "subcommands.hpp"
 #include "trireme/detail/schedules/loop_schedule.hpp"
 #include "tune/loop_report_file.hpp"
@@ -89,7 +89,7 @@ std::string shown(const std::string& schedule) {
   return schedule == "host" ? "host (as the program says, by its own OpenMP runtime)" : schedule;
 }
 
-std::string canonical(const std::string& text) { return loops::to_text(loops::parse_schedule(text)); }
+std::string canonical(const std::string& text) { return schedules::to_text(schedules::parse_schedule(text)); }
 
 class tuner {
  public:
@@ -97,7 +97,7 @@ class tuner {
       : wanted_(wanted), table_(canonical("automatic"), wanted.gain_percent / 100.0) {}
 
   int run() {
-    const std::vector<loops::fraction_search::point> grid = points();
+    const std::vector<schedules::fraction_search::point> grid = points();
     std::vector<std::string> first{canonical("automatic"), canonical("static"), canonical("dynamic")};
     // Virtual threads need loops that are ours.
     if (wanted_.omp && std::getenv(omp::virtual_variable) == nullptr) first.push_back("host");
@@ -124,10 +124,10 @@ class tuner {
  private:
   using measure = trial_table::measure;
 
-  std::vector<loops::fraction_search::point> points() const {
-    const loops::fraction_search::options how{.step = wanted_.step, .trials = wanted_.trials};
-    return (wanted_.near.has_value() ? loops::fraction_search::near(*wanted_.near, how)
-                                     : loops::fraction_search::everywhere(how))
+  std::vector<schedules::fraction_search::point> points() const {
+    const schedules::fraction_search::options how{.step = wanted_.step, .trials = wanted_.trials};
+    return (wanted_.near.has_value() ? schedules::fraction_search::near(*wanted_.near, how)
+                                     : schedules::fraction_search::everywhere(how))
         .curve();
   }
 
@@ -305,8 +305,8 @@ class tuner {
 };
 
 void check_kind(const request& wanted) {
-  const loops::schedule kind = loops::parse_schedule(wanted.kind);
-  if (!loops::has_static_fraction(kind.kind) || loops::has_model(kind.kind)) {
+  const schedules::schedule kind = schedules::parse_schedule(wanted.kind);
+  if (!schedules::has_static_fraction(kind.kind) || schedules::has_model(kind.kind)) {
     throw std::invalid_argument(
         fmt::format("--kind is {}, which has no static fraction to tune; use hybrid or staggered", wanted.kind));
   }
@@ -331,7 +331,7 @@ int tune_command(int argc, char** argv) {
       ->delimiter(',')
       ->allow_extra_args(false)
       ->type_name("N")
-      ->check(whole_number_between(1, loops::most_tasklets));
+      ->check(whole_number_between(1, schedules::most_tasklets));
   app.add_flag("--no-tasklets", wanted.no_tasklets, "only fractions");
   app.add_option("--gain", wanted.gain_percent, "per cent that a schedule must be faster than automatic, 1 by default")
       ->type_name("X")

@@ -7,7 +7,7 @@
 
 #include "mpi/abi/abi.hpp"
 #include "mpi/comm/communicators.hpp"
-#include "mpi/types/datatypes.hpp"
+#include "mpi/datatypes/datatypes.hpp"
 
 namespace tri::mpi {
 namespace {

@@ -12,10 +12,10 @@
 #include "mpi/abi/counted_calls.hpp"
 #include "mpi/coll/collectives.hpp"
 #include "mpi/comm/communicators.hpp"
+#include "mpi/datatypes/datatypes.hpp"
 #include "mpi/p2p/requests.hpp"
 #include "mpi/rma/typed_memory.hpp"
 #include "mpi/startup/session.hpp"
-#include "mpi/types/datatypes.hpp"
 
 namespace tri::mpi {
 

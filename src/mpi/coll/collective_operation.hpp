@@ -10,7 +10,7 @@
 #include <optional>
 #include <vector>
 
-#include "mpi/abi/compound.hpp"
+#include "mpi/p2p/nonblocking_operation.hpp"
 #include "mpi/p2p/requests.hpp"
 
 namespace tri::mpi::collectives {
@@ -38,7 +38,7 @@ class scratch_elements {
 };
 
 /// Either waited for (`wait`, as often as there are rounds), or left behind a request.
-class operation final : public compound {
+class operation final : public nonblocking_operation {
  public:
   operation(session& in, communicator& comm);
   ~operation() override { wait(); }

@@ -7,7 +7,7 @@
 
 #include "mpi/engine/shm_collective.hpp"
 #include "mpi/p2p/requests.hpp"
-#include "os/cpu_hints.hpp"
+#include "os/cpu/cpu_hints.hpp"
 
 namespace tri::mpi::collectives {
 namespace {
@@ -301,7 +301,7 @@ void begin_alltoall(operation& all, const parts& to_each, const parts& from_each
 
 namespace {
 
-class nonblocking_barrier final : public compound {
+class nonblocking_barrier final : public nonblocking_operation {
  public:
   nonblocking_barrier(session& in, const communicator& comm) : shared_(*comm.barrier) {
     const auto member = static_cast<std::uint32_t>(comm.rank);
@@ -349,7 +349,7 @@ void begin_sum(operation& all, const void* own, const elements& to, MPI_Op opera
 
 }  // namespace
 
-std::unique_ptr<compound> begin_barrier(session& in, communicator& comm) {
+std::unique_ptr<nonblocking_operation> begin_barrier(session& in, communicator& comm) {
   return std::make_unique<nonblocking_barrier>(in, comm);
 }
 

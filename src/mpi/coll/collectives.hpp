@@ -20,7 +20,7 @@ int broadcast(session& in, communicator& comm, const elements& data, int root);
 int reduce(session& in, communicator& comm, const void* from, const elements& to, MPI_Op operation, int root);
 int allreduce(session& in, communicator& comm, const void* from, const elements& to, MPI_Op operation);
 
-std::unique_ptr<compound> begin_barrier(session& in, communicator& comm);
+std::unique_ptr<nonblocking_operation> begin_barrier(session& in, communicator& comm);
 void begin_broadcast(operation& all, const elements& data, int root);
 /// Any operation. Each rank that receives the result receives all parts: for few elements.
 void begin_reduce(operation& all, const void* from, const elements& to, MPI_Op operation, int root);

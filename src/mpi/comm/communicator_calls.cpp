@@ -4,10 +4,10 @@
 #include "mpi/abi/exported.hpp"
 #include "mpi/comm/communicator_hints.hpp"
 #include "mpi/comm/communicators.hpp"
+#include "mpi/datatypes/datatypes.hpp"
 #include "mpi/p2p/requests.hpp"
 #include "mpi/rma/accumulated_elements.hpp"
 #include "mpi/startup/session.hpp"
-#include "mpi/types/datatypes.hpp"
 
 namespace tri::mpi {
 namespace {

@@ -78,7 +78,7 @@ void agree_and_remember(session& in, MPI_Comm handle, std::vector<std::uint32_t>
 
 // A duplication in progress: the library's part, and the agreement of the original's members by messages on it. No rank
 // has to call for the others to complete theirs.
-class duplication final : public compound {
+class duplication final : public nonblocking_operation {
  public:
   duplication(session& in, communicator& of, MPI_Comm made, MPI_Request library, touch_order touched)
       : agreeing_(in, of), made_(made), library_(library), touched_(touched), rank_(of.rank), number_of_(of.number_of) {
@@ -152,8 +152,8 @@ void communicators::add(MPI_Comm made) {
                      [&](agreement& agreed) { PMPI_Bcast(&agreed, sizeof agreed, MPI_BYTE, 0, made); });
 }
 
-std::unique_ptr<compound> communicators::begin_duplicate(session& in, communicator& of, MPI_Comm made,
-                                                         MPI_Request library, touch_order touched) {
+std::unique_ptr<nonblocking_operation> communicators::begin_duplicate(session& in, communicator& of, MPI_Comm made,
+                                                                      MPI_Request library, touch_order touched) {
   return std::make_unique<duplication>(in, of, made, library, touched);
 }
 

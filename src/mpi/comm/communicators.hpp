@@ -12,7 +12,7 @@
 
 namespace tri::mpi {
 
-class compound;
+class nonblocking_operation;
 class shm_collective;
 class session;
 class bootstrap_exchange;
@@ -43,9 +43,9 @@ class communicators {
   /// After the library made it; collective over its members. Null communicators and others than intracommunicators are
   /// left alone.
   static void add(MPI_Comm made);
-  /// The library has started a duplication and returned `made` and its request. The compound completes with all of it.
-  static std::unique_ptr<compound> begin_duplicate(session& in, communicator& of, MPI_Comm made, MPI_Request library,
-                                                   touch_order touched);
+  /// The library has started a duplication and returned `made` and its request. The operation completes with all of it.
+  static std::unique_ptr<nonblocking_operation> begin_duplicate(session& in, communicator& of, MPI_Comm made,
+                                                                MPI_Request library, touch_order touched);
   /// After the library has freed `handle`, which had this context. Pending operations continue.
   static void forget(MPI_Comm handle, std::uint64_t context);
   /// For what outlives the call that begins it: until `release` the communicator stays, also when it is freed.

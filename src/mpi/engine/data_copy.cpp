@@ -68,7 +68,7 @@ bool copy_data(const user_buffer& to, const user_buffer& from, std::size_t offse
   }
   if (writable && to.type == nullptr) return read_data(from, offset, bytes, to.address + offset, own);
   if (readable && from.type == nullptr) return write_data(to, offset, bytes, from.address + offset, own);
-  // Through a buffer of our own that stays in the cache: half of one of 32 KiB, as in layout/transfer.cpp.
+  // Through a buffer of our own that stays in the cache: half of one of 32 KiB, as in datatypes/layout/transfer.cpp.
   std::array<std::byte, std::size_t{16} * 1024> piece;
   for (std::size_t at = 0; at < bytes; at += piece.size()) {
     const std::size_t length = std::min(piece.size(), bytes - at);

@@ -19,7 +19,7 @@
 #include "arena/doorbell.hpp"
 #include "arena/ticket_ring.hpp"
 #include "matching/message_key.hpp"
-#include "os/cpu_hints.hpp"
+#include "os/cpu/cpu_hints.hpp"
 #include "trireme/detail/arena/sanitizer_handover.hpp"
 
 namespace tri::mpi {

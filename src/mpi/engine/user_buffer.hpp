@@ -9,7 +9,7 @@
 #include <cstdint>
 #include <cstring>
 
-#include "mpi/layout/transfer.hpp"
+#include "mpi/datatypes/layout/transfer.hpp"
 
 namespace tri::mpi {
 

@@ -13,9 +13,9 @@
 
 #include "mpi/heap/addresses.hpp"
 #include "mpi/heap/heap_parts.hpp"
+#include "mpi/heap/job/slot_claim.hpp"
 #include "mpi/heap/kernel_memory.hpp"
 #include "mpi/heap/memory_limits.hpp"
-#include "mpi/heap/slot_claim.hpp"
 #include "mpi/heap/static_data.hpp"
 #include "mpi/heap/user_heap.hpp"
 

@@ -8,7 +8,7 @@
 #include <cstdint>
 
 #include "mpi/heap/addresses.hpp"
-#include "mpi/heap/slot_claim.hpp"
+#include "mpi/heap/job/slot_claim.hpp"
 
 namespace tri::mpi {
 

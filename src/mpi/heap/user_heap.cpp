@@ -12,11 +12,11 @@
 #include "mpi/heap/fork_copy.hpp"
 #include "mpi/heap/heap_parts.hpp"
 #include "mpi/heap/heap_window.hpp"
-#include "mpi/heap/job_name.hpp"
+#include "mpi/heap/job/job_name.hpp"
+#include "mpi/heap/job/private_folder.hpp"
+#include "mpi/heap/job/slot_claim.hpp"
+#include "mpi/heap/job/start_environment.hpp"
 #include "mpi/heap/memory_limits.hpp"
-#include "mpi/heap/private_folder.hpp"
-#include "mpi/heap/slot_claim.hpp"
-#include "mpi/heap/start_environment.hpp"
 #include "mpi/heap/static_data.hpp"
 
 namespace tri::mpi {

@@ -6,11 +6,11 @@
 #include <vector>
 
 #include "mpi/abi/abi.hpp"
-#include "mpi/abi/slot_table.hpp"
 #include "mpi/comm/communicators.hpp"
+#include "mpi/datatypes/datatypes.hpp"
+#include "mpi/p2p/handle_table.hpp"
 #include "mpi/rma/typed_memory.hpp"
 #include "mpi/startup/session.hpp"
-#include "mpi/types/datatypes.hpp"
 
 namespace tri::mpi {
 namespace {
@@ -29,7 +29,7 @@ struct taken_message {
   arrived_message* message = nullptr;
   communicator* comm = nullptr;  // held
 };
-slot_table<taken_message> taken;
+handle_table<taken_message> taken;
 
 // The communicator whose error handler is called.
 MPI_Comm reporting(const communicator& comm) { return comm.is_freed ? MPI_COMM_WORLD : comm.handle; }

@@ -38,7 +38,7 @@ bool asks_library(MPI_Request handle) {
   if (handle == MPI_REQUEST_NULL) return false;
   if (!abi::is_own(handle)) return true;
   const request& each = requests::of(handle);
-  return each.several && each.several->asks_library();
+  return each.operation && each.operation->asks_library();
 }
 
 // Ends a request that is done. Returns the class of its error; handlers are the caller's business.
@@ -403,7 +403,7 @@ TRIREME_EXPORTED int MPI_Request_get_status(MPI_Request handle, int* flag, MPI_S
   if (*flag != 0) {
     request& each = requests::of(handle);
     if (!is_inactive(handle)) each.settle(*in);
-    if (is_inactive(handle) || each.several)
+    if (is_inactive(handle) || each.operation)
       set_empty(status);
     else
       each.under_way.result(each.arguments, status);
@@ -499,7 +499,7 @@ TRIREME_EXPORTED int MPI_Cancel(MPI_Request* handle) {
   if (in == nullptr || !is_intercepted(*handle)) return PMPI_Cancel(handle);
   const call_guard guard(*in);
   request& each = requests::of(*handle);
-  if (each.comm != nullptr && !each.several && !is_inactive(*handle))
+  if (each.comm != nullptr && !each.operation && !is_inactive(*handle))
     each.under_way.cancel(*in, each.arguments, *each.comm);
   return MPI_SUCCESS;
 }

@@ -103,14 +103,14 @@ void transfer::unpack_staging(session& in, const transfer_arguments& a) {
 }
 
 void request::settle(session& in) {
-  if (!several)
+  if (!operation)
     under_way.settle(in, arguments);
   else if (!settled)
-    settled = several->finish(in);
+    settled = operation->finish(in);
 }
 
 int request::finish(session& in, MPI_Status* status) {
-  if (several) {
+  if (operation) {
     set_empty(status);
     settle(in);
     return *settled;
@@ -142,11 +142,11 @@ MPI_Request requests::add(session& in, communicator& comm, const transfer_argume
   return handle;
 }
 
-MPI_Request requests::add(session& in, communicator& comm, std::unique_ptr<compound> pending) {
+MPI_Request requests::add(session& in, communicator& comm, std::unique_ptr<nonblocking_operation> pending) {
   MPI_Request handle = MPI_REQUEST_NULL;
   request& made = take(in, comm, handle);
   made.arguments = {};
-  made.several = std::move(pending);
+  made.operation = std::move(pending);
   return handle;
 }
 
@@ -225,7 +225,7 @@ MPI_Request requests::open_in_library() {
 // Never destroyed: at the end of a process its datatypes' layouts would go back to an arena that others use still.
 void requests::start() {
   if (table_ != nullptr) return;
-  table_ = new slot_table<request>;
+  table_ = new handle_table<request>;
   table_->take();  // slot 0: the send that is complete
 }
 

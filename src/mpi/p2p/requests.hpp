@@ -11,12 +11,12 @@
 #include <optional>
 
 #include "mpi/abi/abi.hpp"
-#include "mpi/abi/compound.hpp"
-#include "mpi/abi/slot_table.hpp"
 #include "mpi/comm/communicators.hpp"
 #include "mpi/comm/error_handlers.hpp"
+#include "mpi/datatypes/datatypes.hpp"
+#include "mpi/p2p/handle_table.hpp"
+#include "mpi/p2p/nonblocking_operation.hpp"
 #include "mpi/startup/session.hpp"
-#include "mpi/types/datatypes.hpp"
 
 namespace tri::mpi {
 
@@ -104,28 +104,28 @@ class transfer {
   bool cancelled_ = false;
 };
 
-/// Behind a handle of ours: a message, or a compound.
+/// Behind a handle of ours: a message, or another nonblocking operation.
 struct request {
   communicator* comm = nullptr;  // held
   transfer_arguments arguments;
   transfer under_way;
-  std::unique_ptr<compound> several;
+  std::unique_ptr<nonblocking_operation> operation;
   bool is_persistent = false;
   bool is_active = false;
-  std::optional<int> settled = {};  // `several` has finished: with this error
+  std::optional<int> settled = {};  // `operation` has finished: with this error
 
   bool is_inactive() const { return is_persistent && !is_active; }
-  bool is_done(session& in) const { return settled || (several ? several->is_done(in) : under_way.is_done(in)); }
+  bool is_done(session& in) const { return settled || (operation ? operation->is_done(in) : under_way.is_done(in)); }
   /// For a completed operation: stores its results, while the request stays active (MPI_Request_get_status).
   void settle(session& in);
   /// Ends a completed operation. MPI_SUCCESS or an error class.
   int finish(session& in, MPI_Status* status);
   /// Neither persistent nor several messages: it ends together with the request.
-  bool is_simple() const { return !several && !is_persistent; }
+  bool is_simple() const { return !operation && !is_persistent; }
   /// Before its slot is reused. The new owner writes the other arguments.
   void clear() {
     under_way.clear();
-    if (several) several.reset();
+    if (operation) operation.reset();
     is_persistent = false;
     settled.reset();
     clear_finished();
@@ -141,7 +141,7 @@ class requests {
  public:
   /// A handle for an operation that has started. Sends that are complete share one.
   static MPI_Request add(session& in, communicator& comm, const transfer_arguments& arguments, const transfer& pending);
-  static MPI_Request add(session& in, communicator& comm, std::unique_ptr<compound> pending);
+  static MPI_Request add(session& in, communicator& comm, std::unique_ptr<nonblocking_operation> pending);
   /// The same for contiguous elements, in standard mode.
   static MPI_Request add_plain(session& in, communicator& comm, send_record& pending, const user_buffer& data,
                                int target, int tag);
@@ -188,7 +188,7 @@ class requests {
     table_->remove(slot);
     communicators::release(comm);
   }
-  static inline slot_table<request>* table_ = nullptr;
+  static inline handle_table<request>* table_ = nullptr;
 };
 
 /// The program's buffer for buffered sends. We need none; but a message that does not fit is the program's error.

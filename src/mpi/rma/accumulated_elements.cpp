@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "mpi/abi/abi.hpp"
-#include "mpi/layout/layout_encoder.hpp"
-#include "mpi/layout/named_datatypes.hpp"
+#include "mpi/datatypes/layout/layout_encoder.hpp"
+#include "mpi/datatypes/named_datatypes.hpp"
 
 namespace tri::mpi {
 namespace {

@@ -7,8 +7,8 @@
 #include <cstddef>
 #include <optional>
 
-#include "mpi/layout/element_kind.hpp"
-#include "mpi/windows/element_reduction.hpp"
+#include "mpi/datatypes/layout/element_kind.hpp"
+#include "mpi/rma/engine/element_reduction.hpp"
 
 namespace tri::mpi {
 

@@ -5,9 +5,9 @@
 #include <cstring>
 #include <vector>
 
-#include "mpi/layout/memory_segments.hpp"
-#include "mpi/layout/transfer.hpp"
-#include "mpi/windows/shared_work.hpp"
+#include "mpi/datatypes/layout/memory_segments.hpp"
+#include "mpi/datatypes/layout/transfer.hpp"
+#include "mpi/rma/engine/shared_work.hpp"
 
 namespace tri::mpi {
 namespace {

@@ -8,8 +8,8 @@
 
 #include "mpi/engine/engine.hpp"
 #include "mpi/rma/accumulated_elements.hpp"
+#include "mpi/rma/engine/accumulate_order.hpp"
 #include "mpi/rma/typed_memory.hpp"
-#include "mpi/windows/accumulate_order.hpp"
 
 namespace tri::mpi {
 

@@ -6,12 +6,12 @@
 
 #include "mpi/abi/exported.hpp"
 #include "mpi/p2p/requests.hpp"
+#include "mpi/rma/engine/shared_work.hpp"
 #include "mpi/rma/remote_elements.hpp"
 #include "mpi/rma/typed_memory.hpp"
 #include "mpi/rma/window_access.hpp"
 #include "mpi/rma/windows.hpp"
 #include "mpi/startup/session.hpp"
-#include "mpi/windows/shared_work.hpp"
 
 namespace tri::mpi {
 namespace {

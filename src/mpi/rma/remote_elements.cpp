@@ -4,8 +4,8 @@
 
 #include <array>
 
+#include "mpi/datatypes/layout/memory_segments.hpp"
 #include "mpi/engine/data_copy.hpp"
-#include "mpi/layout/memory_segments.hpp"
 
 namespace tri::mpi {
 namespace {

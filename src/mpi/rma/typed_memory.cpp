@@ -4,7 +4,7 @@
 #include <cstring>
 #include <vector>
 
-#include "mpi/layout/transfer.hpp"
+#include "mpi/datatypes/layout/transfer.hpp"
 
 namespace tri::mpi {
 namespace {

@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "mpi/types/datatypes.hpp"
+#include "mpi/datatypes/datatypes.hpp"
 
 namespace tri::mpi {
 

@@ -13,10 +13,10 @@
 
 #include "mpi/abi/counted_calls.hpp"
 #include "mpi/comm/error_handlers.hpp"
+#include "mpi/rma/engine/access_epochs.hpp"
+#include "mpi/rma/engine/repeated_reads.hpp"
+#include "mpi/rma/engine/window_ranks.hpp"
 #include "mpi/startup/session.hpp"
-#include "mpi/windows/access_epochs.hpp"
-#include "mpi/windows/repeated_reads.hpp"
-#include "mpi/windows/window_ranks.hpp"
 
 namespace tri::mpi {
 

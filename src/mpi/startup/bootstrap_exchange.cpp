@@ -25,8 +25,8 @@
 
 #include "mpi/abi/abi.hpp"
 #include "mpi/heap/addresses.hpp"
-#include "mpi/heap/job_name.hpp"
-#include "mpi/heap/private_folder.hpp"
+#include "mpi/heap/job/job_name.hpp"
+#include "mpi/heap/job/private_folder.hpp"
 #include "mpi/startup/user_settings.hpp"
 #include "os/hash.hpp"
 #include "os/unique_fd.hpp"

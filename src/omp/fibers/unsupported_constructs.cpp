@@ -112,8 +112,8 @@ constexpr std::array known_entries{
     "GOMP_warning",
 };
 
-// Functions of the interface (omp_*) that would show the host's threads or wait for them. The others are answered, or
-// are the same for all threads.
+// Functions of the interface (omp_*) that would show the native runtime's threads or wait for them. The others are
+// answered, or are the same for all threads.
 constexpr std::array foreign_functions{
     "omp_fulfill_event",      "omp_display_affinity", "omp_capture_affinity",       "omp_pause_resource",
     "omp_pause_resource_all", "omp_set_num_teams",    "omp_set_teams_thread_limit",
@@ -182,8 +182,9 @@ const char* unsupported_symbol(std::string_view name) {
   }
   if (name.starts_with("omp_")) {
     const auto& foreign = foreign_functions;
-    const bool shows_host = std::find(foreign.begin(), foreign.end(), without_fortran_ending(name)) != foreign.end();
-    return shows_host ? "it would show or wait for the runtime's threads" : nullptr;
+    const bool shows_native_threads =
+        std::find(foreign.begin(), foreign.end(), without_fortran_ending(name)) != foreign.end();
+    return shows_native_threads ? "it would show or wait for the runtime's threads" : nullptr;
   }
   return nullptr;
 }

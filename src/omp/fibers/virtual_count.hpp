@@ -1,5 +1,5 @@
-// How many virtual threads there are for each thread of the host runtime, as users write it. Shared by the drop-in and
-// the command that starts programs under it.
+// How many virtual threads there are for each thread of the native runtime, as users write it. Shared by the drop-in
+// and the command that starts programs under it.
 #pragma once
 
 #include <fmt/format.h>
@@ -29,7 +29,7 @@ inline std::uint32_t parse_virtual_count(std::string_view source, std::string_vi
 }
 
 // Thrown when the schedule is also `host`.
-inline std::invalid_argument host_schedule_problem(std::string_view source) {
+inline std::invalid_argument native_schedule_problem(std::string_view source) {
   return std::invalid_argument(
       fmt::format("{}: the schedule `host` leaves loops to a runtime that knows nothing of virtual threads; choose "
                   "another schedule, or none",

@@ -1,6 +1,6 @@
 // The entry points of libgomp that virtual threads implement themselves: barriers, critical sections, single, sections,
-// ordered, tasks. Regions and loops are in libgomp_entries.cpp. Without a virtual thread the host's functions are
-// called. Signatures as in gcc 12.
+// ordered, tasks. Regions and loops are in libgomp_entries.cpp. Without a virtual thread the native runtime's functions
+// are called. Signatures as in gcc 12.
 //   Tasks are run at once by the creating thread, which a runtime may always do: dependences are then in order, and
 //   waiting for children does nothing.
 #include <algorithm>
@@ -11,8 +11,8 @@
 #include "omp/fibers/virtual_mode.hpp"
 #include "omp/fibers/virtual_ordered.hpp"
 #include "omp/fibers/virtual_region.hpp"
-#include "omp/host_runtime.hpp"
-#include "omp/host_team.hpp"
+#include "omp/native_runtime.hpp"
+#include "omp/team_context.hpp"
 
 #define TRIREME_PUBLIC extern "C" [[gnu::visibility("default")]]
 
@@ -25,25 +25,25 @@ using namespace tri::omp;
 // Barriers.
 
 TRIREME_PUBLIC void GOMP_barrier() {
-  static host_function<void()> host("GOMP_barrier");
+  static native_function<void()> native("GOMP_barrier");
   if (virtual_thread_state* const state = current_state()) return wait_at_barrier(*state);
-  host();
+  native();
 }
 // Cancellation is off where there are virtual threads: nothing is ever cancelled.
 TRIREME_PUBLIC bool GOMP_barrier_cancel() {
-  static host_function<bool()> host("GOMP_barrier_cancel");
+  static native_function<bool()> native("GOMP_barrier_cancel");
   virtual_thread_state* const state = current_state();
-  if (state == nullptr) return host();
+  if (state == nullptr) return native();
   wait_at_barrier(*state);
   return false;
 }
 TRIREME_PUBLIC bool GOMP_cancel(int which, bool wanted) {
-  static host_function<bool(int, bool)> host("GOMP_cancel");
-  return current_state() != nullptr ? false : host(which, wanted);
+  static native_function<bool(int, bool)> native("GOMP_cancel");
+  return current_state() != nullptr ? false : native(which, wanted);
 }
 TRIREME_PUBLIC bool GOMP_cancellation_point(int which) {
-  static host_function<bool(int)> host("GOMP_cancellation_point");
-  return current_state() != nullptr ? false : host(which);
+  static native_function<bool(int)> native("GOMP_cancellation_point");
+  return current_state() != nullptr ? false : native(which);
 }
 
 // Critical sections. The compiler gives a named one a pointer of its own, initially zero; its first half is used.
@@ -53,23 +53,23 @@ std::uint32_t unnamed_critical = 0;
 }  // namespace
 
 TRIREME_PUBLIC void GOMP_critical_start() {
-  static host_function<void()> host("GOMP_critical_start");
-  if (!virtual_on()) return host();
+  static native_function<void()> native("GOMP_critical_start");
+  if (!virtual_on()) return native();
   take_word(current_state(), &unnamed_critical);
 }
 TRIREME_PUBLIC void GOMP_critical_end() {
-  static host_function<void()> host("GOMP_critical_end");
-  if (!virtual_on()) return host();
+  static native_function<void()> native("GOMP_critical_end");
+  if (!virtual_on()) return native();
   release_word(current_state(), &unnamed_critical);
 }
 TRIREME_PUBLIC void GOMP_critical_name_start(void** name) {
-  static host_function<void(void**)> host("GOMP_critical_name_start");
-  if (!virtual_on()) return host(name);
+  static native_function<void(void**)> native("GOMP_critical_name_start");
+  if (!virtual_on()) return native(name);
   take_word(current_state(), reinterpret_cast<std::uint32_t*>(name));
 }
 TRIREME_PUBLIC void GOMP_critical_name_end(void** name) {
-  static host_function<void(void**)> host("GOMP_critical_name_end");
-  if (!virtual_on()) return host(name);
+  static native_function<void(void**)> native("GOMP_critical_name_end");
+  if (!virtual_on()) return native(name);
   release_word(current_state(), reinterpret_cast<std::uint32_t*>(name));
 }
 
@@ -85,24 +85,24 @@ bool takes_single(virtual_thread_state& state) {
 }  // namespace
 
 TRIREME_PUBLIC bool GOMP_single_start() {
-  static host_function<bool()> host("GOMP_single_start");
+  static native_function<bool()> native("GOMP_single_start");
   virtual_thread_state* const state = current_state();
-  return state != nullptr ? takes_single(*state) : host();
+  return state != nullptr ? takes_single(*state) : native();
 }
 // With copyprivate: null for the thread that executes it, the address of its values for the others. The compiler emits
 // a barrier before the next one can change what the others read.
 TRIREME_PUBLIC void* GOMP_single_copy_start() {
-  static host_function<void*()> host("GOMP_single_copy_start");
+  static native_function<void*()> native("GOMP_single_copy_start");
   virtual_thread_state* const state = current_state();
-  if (state == nullptr) return host();
+  if (state == nullptr) return native();
   if (takes_single(*state)) return nullptr;
   wait_at_barrier(*state);
   return state->share->copied.load(std::memory_order_relaxed);  // relaxed: the barrier orders it
 }
 TRIREME_PUBLIC void GOMP_single_copy_end(void* values) {
-  static host_function<void(void*)> host("GOMP_single_copy_end");
+  static native_function<void(void*)> native("GOMP_single_copy_end");
   virtual_thread_state* const state = current_state();
-  if (state == nullptr) return host(values);
+  if (state == nullptr) return native(values);
   state->share->copied.store(values, std::memory_order_relaxed);  // relaxed: the barrier orders it
   wait_at_barrier(*state);
 }
@@ -110,11 +110,11 @@ TRIREME_PUBLIC void GOMP_single_copy_end(void* values) {
 // Sections: a loop over their numbers, which begin with 1; 0 is the end.
 
 TRIREME_PUBLIC unsigned GOMP_sections_next() {
-  static host_function<unsigned()> host("GOMP_sections_next");
+  static native_function<unsigned()> native("GOMP_sections_next");
   virtual_thread_state* const state = current_state();
-  if (state == nullptr) return host();
+  if (state == nullptr) return native();
   if (state->section == state->last_section) {
-    const tri::loops::item_span got = this_thread->position.next();
+    const tri::schedules::item_span got = this_thread->position.next();
     if (got.empty()) return 0;
     state->section = got.first;
     state->last_section = got.last;
@@ -122,53 +122,54 @@ TRIREME_PUBLIC unsigned GOMP_sections_next() {
   return static_cast<unsigned>(++state->section);
 }
 TRIREME_PUBLIC unsigned GOMP_sections_start(unsigned count) {
-  static host_function<unsigned(unsigned)> host("GOMP_sections_start");
+  static native_function<unsigned(unsigned)> native("GOMP_sections_start");
   virtual_thread_state* const state = current_state();
-  if (state == nullptr) return host(count);
+  if (state == nullptr) return native(count);
   begin_sections(*state, count);
   return GOMP_sections_next();
 }
 TRIREME_PUBLIC void GOMP_sections_end() {
-  static host_function<void()> host("GOMP_sections_end");
+  static native_function<void()> native("GOMP_sections_end");
   if (virtual_thread_state* const state = current_state()) return end_work(*state, true);
-  host();
+  native();
 }
 TRIREME_PUBLIC bool GOMP_sections_end_cancel() {
-  static host_function<bool()> host("GOMP_sections_end_cancel");
+  static native_function<bool()> native("GOMP_sections_end_cancel");
   virtual_thread_state* const state = current_state();
-  if (state == nullptr) return host();
+  if (state == nullptr) return native();
   end_work(*state, true);
   return false;
 }
 TRIREME_PUBLIC void GOMP_sections_end_nowait() {
-  static host_function<void()> host("GOMP_sections_end_nowait");
+  static native_function<void()> native("GOMP_sections_end_nowait");
   if (virtual_thread_state* const state = current_state()) return end_work(*state, false);
-  host();
+  native();
 }
 
 // Ordered regions. Their loops start in libgomp_entries.cpp.
 
 TRIREME_PUBLIC void GOMP_ordered_start() {
-  static host_function<void()> host("GOMP_ordered_start");
+  static native_function<void()> native("GOMP_ordered_start");
   virtual_thread_state* const state = current_state();
-  if (state == nullptr) return host();
+  if (state == nullptr) return native();
   if (state->ordered != nullptr) wait_for_turn(*state);
 }
 TRIREME_PUBLIC void GOMP_ordered_end() {
-  static host_function<void()> host("GOMP_ordered_end");
-  if (current_state() == nullptr) host();
+  static native_function<void()> native("GOMP_ordered_end");
+  if (current_state() == nullptr) native();
 }
 
-#define TRIREME_ORDERED_NEXT(name)                                                                                     \
-  TRIREME_PUBLIC bool GOMP_loop_ordered_##name##_next(long* first, long* end) {                                        \
-    static host_function<bool(long*, long*)> host("GOMP_loop_ordered_" #name "_next");                                 \
-    virtual_thread_state* const state = current_state();                                                               \
-    return state != nullptr ? next_in_order(*state, first, end) : host(first, end);                                    \
-  }                                                                                                                    \
-  TRIREME_PUBLIC bool GOMP_loop_ull_ordered_##name##_next(unsigned long long* first, unsigned long long* end) {        \
-    static host_function<bool(unsigned long long*, unsigned long long*)> host("GOMP_loop_ull_ordered_" #name "_next"); \
-    virtual_thread_state* const state = current_state();                                                               \
-    return state != nullptr ? next_in_order(*state, first, end) : host(first, end);                                    \
+#define TRIREME_ORDERED_NEXT(name)                                                                               \
+  TRIREME_PUBLIC bool GOMP_loop_ordered_##name##_next(long* first, long* end) {                                  \
+    static native_function<bool(long*, long*)> native("GOMP_loop_ordered_" #name "_next");                       \
+    virtual_thread_state* const state = current_state();                                                         \
+    return state != nullptr ? next_in_order(*state, first, end) : native(first, end);                            \
+  }                                                                                                              \
+  TRIREME_PUBLIC bool GOMP_loop_ull_ordered_##name##_next(unsigned long long* first, unsigned long long* end) {  \
+    static native_function<bool(unsigned long long*, unsigned long long*)> native("GOMP_loop_ull_ordered_" #name \
+                                                                                  "_next");                      \
+    virtual_thread_state* const state = current_state();                                                         \
+    return state != nullptr ? next_in_order(*state, first, end) : native(first, end);                            \
   }
 
 namespace {
@@ -228,36 +229,36 @@ void run_task(task_call& task, bool is_final) {
 TRIREME_PUBLIC void GOMP_task(void (*function)(void*), void* data, void (*copy)(void*, void*), long size,
                               long alignment, bool deferred, unsigned flags, void** dependences, int priority,
                               void* detached) {
-  static host_function<void(void (*)(void*), void*, void (*)(void*, void*), long, long, bool, unsigned, void**, int,
-                            void*)>
-      host("GOMP_task");
+  static native_function<void(void (*)(void*), void*, void (*)(void*, void*), long, long, bool, unsigned, void**, int,
+                              void*)>
+      native("GOMP_task");
   virtual_thread_state* const state = current_state();
   if (state == nullptr) {
-    return host(function, data, copy, size, alignment, deferred, flags, dependences, priority, detached);
+    return native(function, data, copy, size, alignment, deferred, flags, dependences, priority, detached);
   }
   task_call task{function, data, copy, static_cast<std::size_t>(size), static_cast<std::size_t>(alignment), state};
   run_task(task, (flags & task_is_final) != 0);
 }
 TRIREME_PUBLIC void GOMP_taskwait() {
-  static host_function<void()> host("GOMP_taskwait");
-  if (current_state() == nullptr) host();
+  static native_function<void()> native("GOMP_taskwait");
+  if (current_state() == nullptr) native();
 }
 TRIREME_PUBLIC void GOMP_taskwait_depend(void** dependences) {
-  static host_function<void(void**)> host("GOMP_taskwait_depend");
-  if (current_state() == nullptr) host(dependences);
+  static native_function<void(void**)> native("GOMP_taskwait_depend");
+  if (current_state() == nullptr) native(dependences);
 }
 TRIREME_PUBLIC void GOMP_taskyield() {
-  static host_function<void()> host("GOMP_taskyield");
+  static native_function<void()> native("GOMP_taskyield");
   if (virtual_thread_state* const state = current_state()) return step_back(state);
-  host();
+  native();
 }
 TRIREME_PUBLIC void GOMP_taskgroup_start() {
-  static host_function<void()> host("GOMP_taskgroup_start");
-  if (current_state() == nullptr) host();
+  static native_function<void()> native("GOMP_taskgroup_start");
+  if (current_state() == nullptr) native();
 }
 TRIREME_PUBLIC void GOMP_taskgroup_end() {
-  static host_function<void()> host("GOMP_taskgroup_end");
-  if (current_state() == nullptr) host();
+  static native_function<void()> native("GOMP_taskgroup_end");
+  if (current_state() == nullptr) native();
 }
 
 // A loop whose chunks are tasks. Their data begins with the bounds of the chunk.
@@ -334,11 +335,11 @@ void run_task_loop(const task_call& task, const iteration_space& space, unsigned
 TRIREME_PUBLIC void GOMP_taskloop(void (*function)(void*), void* data, void (*copy)(void*, void*), long size,
                                   long alignment, unsigned flags, unsigned long count, int priority, long start,
                                   long end, long step) {
-  static host_function<void(void (*)(void*), void*, void (*)(void*, void*), long, long, unsigned, unsigned long, int,
-                            long, long, long)>
-      host("GOMP_taskloop");
+  static native_function<void(void (*)(void*), void*, void (*)(void*, void*), long, long, unsigned, unsigned long, int,
+                              long, long, long)>
+      native("GOMP_taskloop");
   virtual_thread_state* const state = current_state();
-  if (state == nullptr) return host(function, data, copy, size, alignment, flags, count, priority, start, end, step);
+  if (state == nullptr) return native(function, data, copy, size, alignment, flags, count, priority, start, end, step);
   run_task_loop<long>(
       {function, data, copy, static_cast<std::size_t>(size), static_cast<std::size_t>(alignment), state},
       exclusive_space(start, end, step, 1), flags, count);
@@ -346,11 +347,11 @@ TRIREME_PUBLIC void GOMP_taskloop(void (*function)(void*), void* data, void (*co
 TRIREME_PUBLIC void GOMP_taskloop_ull(void (*function)(void*), void* data, void (*copy)(void*, void*), long size,
                                       long alignment, unsigned flags, unsigned long count, int priority,
                                       unsigned long long start, unsigned long long end, unsigned long long step) {
-  static host_function<void(void (*)(void*), void*, void (*)(void*, void*), long, long, unsigned, unsigned long, int,
-                            unsigned long long, unsigned long long, unsigned long long)>
-      host("GOMP_taskloop_ull");
+  static native_function<void(void (*)(void*), void*, void (*)(void*, void*), long, long, unsigned, unsigned long, int,
+                              unsigned long long, unsigned long long, unsigned long long)>
+      native("GOMP_taskloop_ull");
   virtual_thread_state* const state = current_state();
-  if (state == nullptr) return host(function, data, copy, size, alignment, flags, count, priority, start, end, step);
+  if (state == nullptr) return native(function, data, copy, size, alignment, flags, count, priority, start, end, step);
   run_task_loop<unsigned long long>(
       {function, data, copy, static_cast<std::size_t>(size), static_cast<std::size_t>(alignment), state},
       exclusive_space((flags & task_loop_goes_up) != 0, start, end, step, 1), flags, count);

@@ -10,13 +10,13 @@
 namespace tri::omp {
 
 struct virtual_settings {
-  std::uint32_t per_host = 1;       // k
-  std::uint32_t hosts = 1;          // p: threads of the host runtime in a region, at most
+  std::uint32_t per_carrier = 1;    // k
+  std::uint32_t carriers = 1;       // p: threads of the native runtime in a region, at most
   std::uint32_t most_contexts = 1;  // in a region
   bool parallel = true;             // false: the program is to run without threads (OMP_MAX_ACTIVE_LEVELS=0)
-  bool started_may_move = true;     // from host to host
+  bool started_may_move = true;     // from carrier to carrier
   double stall_s = 0;               // of the watchdog
-  int spins = 0;                    // moments that a host without work waits before it sleeps
+  int spins = 0;                    // moments that a carrier without work waits before it sleeps
 };
 
 enum class virtual_state : std::uint8_t { undecided, off, on };
@@ -35,7 +35,7 @@ const virtual_settings& the_virtual_settings();
 control_variables& outer_control();
 
 /// Whether this library interposes omp_*: otherwise there are no virtual threads.
-bool answers_interface();
+bool has_virtual_api_routines();
 
 /// Reads the environment; ends the process with status 2 and a message if the request is invalid. At load.
 void read_virtual_request();

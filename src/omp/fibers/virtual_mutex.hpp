@@ -2,8 +2,8 @@
 // context waits, and a table of waiting contexts by the address of the word.
 //
 // A released lock is free at once: a waiting context is made ready to try again, not made the owner; otherwise a lock
-// could be held by a context whose host is busy with another. The states are those of U. Drepper, "Futexes are tricky",
-// mutex 2.
+// could be held by a context whose carrier is busy with another. The states are those of U. Drepper, "Futexes are
+// tricky", mutex 2.
 //
 //   free -> held -> free                                  no waiters
 //   held -> contended -> free, and one waiter tries again

@@ -5,7 +5,7 @@
 
 #include "omp/call_sites.hpp"
 #include "omp/fibers/virtual_region.hpp"
-#include "omp/host_team.hpp"
+#include "omp/team_context.hpp"
 
 namespace tri::omp {
 namespace {

@@ -18,8 +18,8 @@
 #include "omp/fibers/virtual_schedule.hpp"
 #include "omp/fibers/virtual_stacks.hpp"
 #include "omp/fibers/virtual_watchdog.hpp"
-#include "omp/host_runtime.hpp"
-#include "os/cpu_hints.hpp"
+#include "omp/native_runtime.hpp"
+#include "os/cpu/cpu_hints.hpp"
 
 namespace tri::omp {
 
@@ -47,7 +47,7 @@ struct exception_globals {
 };
 using exception_globals_function = exception_globals* (*)();
 
-struct alignas(128) host_thread {
+struct alignas(128) carrier_thread {
   fiber flow;  // the loop that looks for contexts
   stack_shelf shelf;
 };
@@ -60,8 +60,8 @@ enum class request : std::uint8_t { end, barrier, word, turn, step_back };
 class alignas(128) virtual_context {
  public:
   fiber flow;
-  host_thread* host = nullptr;  // that runs it, or ran it last
-  stack_area stack;             // the one it is on
+  carrier_thread* carrier = nullptr;  // that runs it, or ran it last
+  stack_area stack;                   // the one it is on
   virtual_thread_state state;
   bool started = false;
 
@@ -89,26 +89,26 @@ struct virtual_team {
   arena::doorbell bell;
   virtual_watchdog watchdog;
   std::vector<std::unique_ptr<virtual_context>> contexts;
-  std::vector<std::unique_ptr<host_thread>> hosts;
+  std::vector<std::unique_ptr<carrier_thread>> carriers;
   stack_sizes stacks;
   exception_globals_function exceptions_of_thread = nullptr;
-  int (*number_of_host)() = nullptr;
-  int (*count_of_hosts)() = nullptr;
+  int (*number_of_carrier)() = nullptr;
+  int (*count_of_carriers)() = nullptr;
 
   alignas(64) std::optional<team_share> share;
   int error_number = 0;  // of the program's thread, which is virtual thread 0 inside the region
 
-  // The region: one cache line, read by every host.
+  // The region: one cache line, read by every carrier.
   struct alignas(64) region {
     void (*function)(void*) = nullptr;
     void* data = nullptr;
     const loop_start* combined = nullptr;
     const virtual_thread_state* outer = nullptr;
-    const control_variables* control = nullptr;  // of the thread that began it; hosts are other threads
-    host_team* loops = nullptr;
+    const control_variables* control = nullptr;  // of the thread that began it; carriers are other threads
+    team_context* loops = nullptr;
     std::uint32_t sections = 0;
     std::uint32_t count = 0;
-    std::uint32_t host_count = 0;
+    std::uint32_t carrier_count = 0;
   };
   region now;
 };
@@ -129,7 +129,7 @@ void count(std::atomic<std::uint64_t>& total, std::uint64_t more) {
   total.fetch_add(more, std::memory_order_relaxed);  // relaxed: a count
 }
 
-constexpr std::uint32_t patience = 7;  // pauses before a host steals: about a microsecond
+constexpr std::uint32_t patience = 7;  // pauses before a carrier steals: about a microsecond
 // When stolen contexts never return: some tens of microseconds, so that the first short part of a region, up to its
 // first barrier, does not decide for the rest.
 constexpr std::uint32_t pinned_patience = 100;
@@ -155,7 +155,7 @@ void make_ready(std::uint32_t context) {
 
 void put_aside(virtual_context& context, request why) {
   context.why = why;
-  fiber::switch_between(context.flow, context.host->flow);
+  fiber::switch_between(context.flow, context.carrier->flow);
 }
 
 void begin_combined(virtual_thread_state& state, thread_context& loops, const loop_start* combined, unsigned sections) {
@@ -169,12 +169,12 @@ void run_context(void* argument) {
   begin_combined(self.state, *self.loops, now.combined, now.sections);
   now.function(now.data);
   self.why = request::end;
-  fiber::leave_for(self.host->flow);
+  fiber::leave_for(self.carrier->flow);
 }
 
-// --- what runs on the stack of a thread of the host runtime ---
+// --- what runs on the stack of a thread of the native runtime ---
 
-void set_up(virtual_team& all, host_thread& me, virtual_context& context, std::uint32_t number) {
+void set_up(virtual_team& all, carrier_thread& me, virtual_context& context, std::uint32_t number) {
   context.stack = me.shelf.take(number == 0 ? all.stacks.first : all.stacks.each);
   context.flow.prepare(context.stack.bottom, context.stack.size, &run_context, &context);
   const virtual_team::region& now = all.now;
@@ -199,17 +199,17 @@ void set_up(virtual_team& all, host_thread& me, virtual_context& context, std::u
 }
 
 // Queues the context at what it waits for. True: it need not wait and continues.
-bool file_away(virtual_team& all, std::uint32_t host, virtual_context& context) {
+bool file_away(virtual_team& all, std::uint32_t carrier, virtual_context& context) {
   const std::uint32_t number = context.state.thread;
   if (context.why == request::barrier) {
-    all.schedule.arrive(host, number);
+    all.schedule.arrive(carrier, number);
     return false;
   }
   if (context.why == request::step_back) {
-    all.schedule.yield(host, number);
+    all.schedule.yield(carrier, number);
     return false;
   }
-  all.schedule.put_elsewhere(host);
+  all.schedule.put_elsewhere(carrier);
   bool goes_on = false;
   if (context.why == request::word) {
     goes_on = waiters_for(context.wanted).take_or_wait(atomically(context.wanted), context.wanted, number);
@@ -219,47 +219,47 @@ bool file_away(virtual_team& all, std::uint32_t host, virtual_context& context) 
   }
   // Unless it continues, others may run it from here on: `context` must not be accessed.
   if (goes_on) {
-    all.schedule.take_back(host);
+    all.schedule.take_back(carrier);
     context.granted = true;
   }
   return goes_on;
 }
 
-void run_on_host(virtual_team& all, std::uint32_t host, std::uint32_t number, exception_globals* exceptions) {
-  host_thread& me = *all.hosts[host];
+void run_on_carrier(virtual_team& all, std::uint32_t carrier, std::uint32_t number, exception_globals* exceptions) {
+  carrier_thread& me = *all.carriers[carrier];
   virtual_context& context = *all.contexts[number];
-  context.host = &me;
+  context.carrier = &me;
   if (!context.started) set_up(all, me, context, number);
   do {
     state_of_thread = context.innermost;
     this_thread = context.loops;
     if (exceptions != nullptr) *exceptions = context.exceptions;
     errno = context.error_number;
-    all.watchdog.note_step(host);
+    all.watchdog.note_step(carrier);
     fiber::switch_between(me.flow, context.flow);
     if (context.why == request::end) {
       if (number == 0) all.error_number = errno;
       std::destroy_at(context.loops);
       context.started = false;
-      me.shelf.put_back(context.stack, all.now.count / all.now.host_count + 1);
+      me.shelf.put_back(context.stack, all.now.count / all.now.carrier_count + 1);
       if (context.tasks != 0) count(totals.tasks, context.tasks);
-      all.schedule.finish(host);
+      all.schedule.finish(carrier);
       return;
     }
     context.error_number = errno;
     if (exceptions != nullptr) context.exceptions = *exceptions;
     context.loops = this_thread;
     context.innermost = state_of_thread;
-  } while (file_away(all, host, context));
+  } while (file_away(all, carrier, context));
 }
 
-void rest_a_moment(const schedule_of_contexts& schedule, std::uint32_t host, int rested) {
+void rest_a_moment(const schedule_of_contexts& schedule, std::uint32_t carrier, int rested) {
   constexpr int longest = 16;  // less than a microsecond
   const int looks = rested < 3 ? 2 << rested : longest;
-  for (int count = 0; count < looks && !schedule.has_news(host); ++count) os::cpu_relax();
+  for (int count = 0; count < looks && !schedule.has_news(carrier); ++count) os::cpu_relax();
 }
 
-void look_for_contexts(virtual_team& all, std::uint32_t host) {
+void look_for_contexts(virtual_team& all, std::uint32_t carrier) {
   exception_globals* const exceptions = all.exceptions_of_thread != nullptr ? all.exceptions_of_thread() : nullptr;
   const exception_globals own_exceptions = exceptions != nullptr ? *exceptions : exception_globals{};
   const int own_error = errno;
@@ -269,10 +269,10 @@ void look_for_contexts(virtual_team& all, std::uint32_t host) {
   int spins = 0;
   std::uint32_t heard = 0;
   for (bool looks = true; looks;) {
-    const schedule_of_contexts::step next = all.schedule.look(host);
+    const schedule_of_contexts::step next = all.schedule.look(carrier);
     switch (next.what) {
       case advice::run:
-        run_on_host(all, host, next.context, exceptions);
+        run_on_carrier(all, carrier, next.context, exceptions);
         spins = 0;
         break;
       case advice::look_on:
@@ -280,15 +280,15 @@ void look_for_contexts(virtual_team& all, std::uint32_t host) {
         break;
       case advice::rest:
         if (++spins < most_spins) {
-          rest_a_moment(all.schedule, host, spins - 1);
+          rest_a_moment(all.schedule, carrier, spins - 1);
         } else {
           heard = all.bell.listen();
-          all.schedule.prepare_sleep(host);
+          all.schedule.prepare_sleep(carrier);
         }
         break;
       case advice::sleep:
         all.bell.sleep(heard, -1);
-        all.schedule.end_sleep(host);
+        all.schedule.end_sleep(carrier);
         spins = 0;
         break;
       case advice::leave:
@@ -302,13 +302,13 @@ void look_for_contexts(virtual_team& all, std::uint32_t host) {
   if (exceptions != nullptr) *exceptions = own_exceptions;
 }
 
-void run_host(void* argument) {
+void run_carrier(void* argument) {
   auto& all = *static_cast<virtual_team*>(argument);
-  // Where contexts may move, the line that all hosts read is not written to.
+  // Where contexts may move, the line that all carriers read is not written to.
   if (!the_virtual_settings().started_may_move) {
-    all.schedule.set_present(static_cast<std::uint32_t>(all.count_of_hosts()));
+    all.schedule.set_present(static_cast<std::uint32_t>(all.count_of_carriers()));
   }
-  look_for_contexts(all, static_cast<std::uint32_t>(all.number_of_host()));
+  look_for_contexts(all, static_cast<std::uint32_t>(all.number_of_carrier()));
 }
 
 // The control variables that a region started by this thread inside `outer` inherits.
@@ -316,11 +316,11 @@ const control_variables& control_inside(const virtual_thread_state* outer) {
   return outer != nullptr ? outer->control : outer_control();
 }
 
-host_function<void(void (*)(void*), void*, unsigned, unsigned)> host_parallel("GOMP_parallel");
+native_function<void(void (*)(void*), void*, unsigned, unsigned)> native_parallel("GOMP_parallel");
 
 // What does not change from region to region.
 void make_ready_for_regions(virtual_team& all) {
-  if (all.number_of_host != nullptr) return;
+  if (all.number_of_carrier != nullptr) return;
   all.watchdog.speaks_after(the_virtual_settings().stall_s);
   rlimit limit{};
   const bool limited = getrlimit(RLIMIT_STACK, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY;
@@ -329,34 +329,34 @@ void make_ready_for_regions(virtual_team& all) {
   // The program's C++ runtime, if it has one; ours is our own.
   all.exceptions_of_thread = reinterpret_cast<exception_globals_function>(dlsym(RTLD_DEFAULT, "__cxa_get_globals"));
   const auto of_runtime = [](const char* name) {
-    void* const found = find_beside(reinterpret_cast<void*>(host_parallel.usual()), name);
+    void* const found = find_beside(reinterpret_cast<void*>(native_parallel.usual()), name);
     if (found == nullptr) report_missing(name);
     return reinterpret_cast<int (*)()>(found);
   };
-  all.count_of_hosts = of_runtime("omp_get_num_threads");
-  all.number_of_host = of_runtime("omp_get_thread_num");
+  all.count_of_carriers = of_runtime("omp_get_num_threads");
+  all.number_of_carrier = of_runtime("omp_get_thread_num");
 }
 
 void run_region_of_many(virtual_team& all, const region_start& start, const virtual_thread_state* outer,
                         std::uint32_t threads) {
   make_ready_for_regions(all);
   const virtual_settings& settings = the_virtual_settings();
-  const std::uint32_t hosts = std::min(threads, settings.hosts);
+  const std::uint32_t carriers = std::min(threads, settings.carriers);
   while (all.contexts.size() < threads) all.contexts.push_back(std::make_unique<virtual_context>());
-  while (all.hosts.size() < hosts) all.hosts.push_back(std::make_unique<host_thread>());
+  while (all.carriers.size() < carriers) all.carriers.push_back(std::make_unique<carrier_thread>());
   borrowed_team loops;
   all.share.emplace();
   all.error_number = errno;
-  all.now = {start.function, start.data,     start.combined, outer, &control_inside(outer),
-             &loops.get(),   start.sections, threads,        hosts};
+  all.now = {start.function, start.data,     start.combined, outer,   &control_inside(outer),
+             &loops.get(),   start.sections, threads,        carriers};
   all.schedule.begin(
-      {threads, hosts, settings.started_may_move, settings.started_may_move ? patience : pinned_patience});
-  const bool some_wait = threads > hosts;
+      {threads, carriers, settings.started_may_move, settings.started_may_move ? patience : pinned_patience});
+  const bool some_wait = threads > carriers;
   if (some_wait) all.watchdog.region_begins();
-  if (hosts == 1) {
+  if (carriers == 1) {
     look_for_contexts(all, 0);
   } else {
-    host_parallel(&run_host, &all, hosts, start.flags);
+    native_parallel(&run_carrier, &all, carriers, start.flags);
   }
   if (some_wait) all.watchdog.region_ends();
   errno = all.error_number;
@@ -421,22 +421,22 @@ void wait_at_barrier(virtual_thread_state& state) {
 void begin_sections(virtual_thread_state& state, unsigned sections) {
   static const char site = 0;  // its address names all sections
   thread_context& loops = *this_thread;
-  loops::worksharing_loop& entered = loops.of.loops.enter(
+  schedules::worksharing_loop& entered = loops.of.loops.enter(
       loops.in_sequence,
       [&] {
-        return loops::loop_key{&site, sections, 1, 0, state.threads};
+        return schedules::loop_key{&site, sections, 1, 0, state.threads};
       },
-      [](loops::worksharing_loop& found, const loops::loop_key& key, loops::held_before held) {
-        if (held == loops::held_before::same_key) {
+      [](schedules::worksharing_loop& found, const schedules::loop_key& key, schedules::held_before held) {
+        if (held == schedules::held_before::same_key) {
           found.arm_again();
           return;
         }
-        loops::schedule one_by_one;
-        one_by_one.kind = loops::schedule_kind::dynamic;
+        schedules::schedule one_by_one;
+        one_by_one.kind = schedules::schedule_kind::dynamic;
         one_by_one.chunk = 1;
-        found.arm(loops::layout_of(one_by_one, key.items, key.participants));
+        found.arm(schedules::layout_of(one_by_one, key.items, key.participants));
       });
-  loops.position = loops::fetch_position(entered, state.thread);
+  loops.position = schedules::fetch_position(entered, state.thread);
   state.section = state.last_section = 0;
 }
 
@@ -444,7 +444,7 @@ void take_word(virtual_thread_state* state, std::uint32_t* word) {
   constexpr int tries = 30;  // about a microsecond: its holder may be running beside us
   if (take_mutex(atomically(word))) return;
   virtual_context* const context = state != nullptr ? state->context : nullptr;
-  if (context == nullptr || process_team().now.host_count > 1) {
+  if (context == nullptr || process_team().now.carrier_count > 1) {
     for (int count = 0; count < tries; ++count) {
       os::cpu_relax();
       // relaxed: taking it decides
@@ -505,11 +505,11 @@ void call_on_large_stack(virtual_thread_state& state, void (*function)(void*), v
   const auto bottom = reinterpret_cast<std::uintptr_t>(context->stack.bottom);
   if (here - bottom > context->stack.size / 2) return function(argument);
   const stack_area old = context->stack;
-  context->stack = context->host->shelf.take(process_team().stacks.each);
+  context->stack = context->carrier->shelf.take(process_team().stacks.each);
   call_on_stack call{function, argument, {}, {}};
   call.inside.prepare(context->stack.bottom, context->stack.size, &make_call, &call);
   fiber::switch_between(call.outside, call.inside);
-  context->host->shelf.put_back(context->stack, process_team().now.count / process_team().now.host_count + 1);
+  context->carrier->shelf.put_back(context->stack, process_team().now.count / process_team().now.carrier_count + 1);
   context->stack = old;
 }
 

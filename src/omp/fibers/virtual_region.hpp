@@ -1,4 +1,4 @@
-// Parallel regions on virtual threads: contexts with stacks, switched by the threads of the host runtime as the
+// Parallel regions on virtual threads: contexts with stacks, switched by the threads of the native runtime as the
 // schedule (virtual_schedule.hpp) says. One region of several threads exists at a time; nested regions have one thread,
 // and so have regions that other threads of the process start meanwhile.
 #pragma once
@@ -7,7 +7,7 @@
 #include <cstdint>
 
 #include "omp/fibers/virtual_thread_state.hpp"
-#include "omp/host_team.hpp"
+#include "omp/team_context.hpp"
 
 namespace tri::omp {
 
@@ -15,7 +15,7 @@ struct region_start {
   void (*function)(void*) = nullptr;
   void* data = nullptr;
   unsigned threads = 0;                  // requested by the program; 0: from its control variables
-  unsigned flags = 0;                    // for the host runtime
+  unsigned flags = 0;                    // for the native runtime
   const loop_start* combined = nullptr;  // the loop that the body is inside from its beginning, or null
   unsigned sections = 0;                 // the same for sections
 };
@@ -42,7 +42,7 @@ void wait_for_turn(virtual_thread_state& state);
 void pass_turn(virtual_thread_state& state);
 
 /// Calls function(argument), on a new stack when this one is nearly full: tasks that run at once nest deeper than the
-/// host runtime's.
+/// native runtime's.
 void call_on_large_stack(virtual_thread_state& state, void (*function)(void*), void* argument);
 
 void count_task(virtual_thread_state& state);

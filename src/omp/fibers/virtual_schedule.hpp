@@ -1,34 +1,34 @@
-// Which context runs next on which host thread, and which contexts wait at the team's barrier: a state machine
+// Which context runs next on which carrier, and which contexts wait at the team's barrier: a state machine
 // independent of stacks, threads and entry points. Contexts are the virtual threads of one parallel region, numbered as
-// the program sees them; hosts are the threads of the host runtime that run them.
+// the program sees them; carriers are the threads of the native runtime that run them.
 //
-// A host runs its own contexts in the order of their numbers, both new and ready ones; when none is left it steals from
-// the far end of another host's queue, the next host first, so that hosts that run out together try different victims.
-// Where started contexts may not migrate, only new ones are stolen, and stay with the thief until the region ends. In
-// that case nothing is stolen from a host that is only late, nor when there are no more contexts than hosts, for a
-// program may rely on a thread for each.
+// A carrier runs its own contexts in the order of their numbers, both new and ready ones; when none is left it steals
+// from the far end of another carrier's queue, the next carrier first, so that carriers that run out together try
+// different victims. Where started contexts may not migrate, only new ones are stolen, and stay with the thief until
+// the region ends. In that case nothing is stolen from a carrier that is only late, nor when there are no more contexts
+// than carriers, for a program may rely on a thread for each.
 //
 // Each call below is one transition: one lock or one shared word, so the interleavings of calls are the complete state
 // space (tests/omp/fibers/virtual_schedule_test.cpp). `Memory` supplies the words and the lock, which the tests replace
-// by plain ones. Calls with a host's number are made by that host; any thread may call make_ready().
+// by plain ones. Calls with a carrier's number are made by that carrier; any thread may call make_ready().
 //
 //   context: not started -> running -> put aside -> ready -> running -> ... -> finished
 //            put aside: at the barrier, elsewhere (a lock, an ordered turn), or stepped back and ready at once
-//   host:    look: own -> [arrivals -> [release]] -> others -> rest (or sleep, or leave) -> own
+//   carrier:    look: own -> [arrivals -> [release]] -> others -> rest (or sleep, or leave) -> own
 //
-// A barrier is complete when all contexts have arrived. Each host counts its own arrivals and reports them when it has
-// nothing of its own left to run, which delays nothing: the contexts it still runs must arrive too. The host that
-// reports the last one starts a new generation; contexts that wait since an earlier generation are ready, for their
-// host or a thief.
+// A barrier is complete when all contexts have arrived. Each carrier counts its own arrivals and reports them when it
+// has nothing of its own left to run, which delays nothing: the contexts it still runs must arrive too. The carrier
+// that reports the last one starts a new generation; contexts that wait since an earlier generation are ready, for
+// their carrier or a thief.
 //
-// A host leaves when some context of the region has finished (then no barrier can follow), it owns no suspended
-// context, and there is nothing to steal. No host is waited for: the contexts of one that never comes are stolen by
+// A carrier leaves when some context of the region has finished (then no barrier can follow), it owns no suspended
+// context, and there is nothing to steal. No carrier is waited for: the contexts of one that never comes are stolen by
 // others.
 //
-// Before a host steals, it passes others by a few times: they may be about to arrive from a fork or a barrier, and
+// Before a carrier steals, it passes others by a few times: they may be about to arrive from a fork or a barrier, and
 // migrating a context for less than that costs more than it gains.
 //
-// Few cache lines move: a region starts by one line with its number; a host's state is initialized for the region by
+// Few cache lines move: a region starts by one line with its number; a carrier's state is initialized for the region by
 // its first user, the owner or a thief. Numbers of regions and generations only increase.
 #pragma once
 
@@ -78,7 +78,7 @@ class context_queue {
 
 struct context_counts {
   std::uint64_t run = 0;        // contexts that ran to their end
-  std::uint64_t stolen = 0;     // taken from another host
+  std::uint64_t stolen = 0;     // taken from another carrier
   std::uint64_t suspended = 0;  // times that a context was put aside
 };
 
@@ -86,11 +86,11 @@ template <class Memory>
 class context_schedule {
  public:
   enum class advice : std::uint8_t {
-    run,      // `context`, which is now this host's
+    run,      // `context`, which is now this carrier's
     look_on,  // call look() again; `rings`: wake sleepers first
     rest,     // nothing to do now; look() again later, or prepare_sleep()
     sleep,    // nothing to do; new work comes with a wake-up
-    leave     // this host is not needed any more
+    leave     // this carrier is not needed any more
   };
   struct step {
     advice what = advice::rest;
@@ -99,14 +99,14 @@ class context_schedule {
   };
   struct limits {
     std::uint32_t contexts = 1;
-    std::uint32_t hosts = 1;
+    std::uint32_t carriers = 1;
     bool started_may_move = true;
-    std::uint32_t patience = 0;  // times that a host without own work passes others by
+    std::uint32_t patience = 0;  // times that a carrier without own work passes others by
   };
 
-  /// A region begins. Called while no host is inside.
+  /// A region begins. Called while no carrier is inside.
   void begin(const limits& of_region) {
-    if (hosts_.size() < of_region.hosts || capacity_ < of_region.contexts) grow(of_region);
+    if (carriers_.size() < of_region.carriers || capacity_ < of_region.contexts) grow(of_region);
     if (of_region.contexts != region_.contexts) {
       const std::uint32_t now = generation_of(barrier_.load(std::memory_order_relaxed));  // relaxed: we are alone
       barrier_.store(barrier_word(now, of_region.contexts), std::memory_order_relaxed);   // relaxed: as above
@@ -116,32 +116,32 @@ class context_schedule {
     ++round_;
   }
 
-  /// The number of hosts in this region, the first ones: the host runtime may provide fewer than requested. Each host
-  /// calls this before its first look() where started contexts may not migrate.
-  void set_present(std::uint32_t hosts) {
-    present_.store(hosts, std::memory_order_relaxed);  // relaxed: all say the same
+  /// The number of carriers in this region, the first ones: the native runtime may provide fewer than requested. Each
+  /// carrier calls this before its first look() where started contexts may not migrate.
+  void set_present(std::uint32_t carriers) {
+    present_.store(carriers, std::memory_order_relaxed);  // relaxed: all say the same
   }
 
-  /// The next step of `host`'s search for something to run.
-  step look(std::uint32_t host) {
-    host_state& me = hosts_[host];
+  /// The next step of `carrier`'s search for something to run.
+  step look(std::uint32_t carrier) {
+    carrier_state& me = carriers_[carrier];
     if (me.own_round != round_) come(me);
     switch (me.at) {
       case phase::own:
-        return look_at_own(me, host);
+        return look_at_own(me, carrier);
       case phase::arrivals:
         return report_arrivals(me);
       case phase::release:
         return release(me);
       case phase::others:
-        return look_at_others(me, host);
+        return look_at_others(me, carrier);
     }
     return {};
   }
 
   /// The context that look() returned is suspended: at the barrier, ...
-  void arrive(std::uint32_t host, std::uint32_t context) {
-    host_state& me = hosts_[host];
+  void arrive(std::uint32_t carrier, std::uint32_t context) {
+    carrier_state& me = carriers_[carrier];
     me.stepped_back = 0;
     const std::lock_guard held(me.guard);
     const std::uint32_t now = generation_now();  // it cannot change before this arrival is reported
@@ -152,8 +152,8 @@ class context_schedule {
     ++me.counts.suspended;
   }
   /// ... or in a queue whose owner will call make_ready(). Called before the context is visible there.
-  void put_elsewhere(std::uint32_t host) {
-    host_state& me = hosts_[host];
+  void put_elsewhere(std::uint32_t carrier) {
+    carrier_state& me = carriers_[carrier];
     me.stepped_back = 0;
     const std::lock_guard held(me.guard);
     ++me.elsewhere;
@@ -161,8 +161,8 @@ class context_schedule {
   }
   /// ... or behind all other runnable contexts, here and, if there are none here, elsewhere: it polls for something
   /// that only another context can provide.
-  void yield(std::uint32_t host, std::uint32_t context) {
-    host_state& me = hosts_[host];
+  void yield(std::uint32_t carrier, std::uint32_t context) {
+    carrier_state& me = carriers_[carrier];
     const std::lock_guard held(me.guard);
     me.ready.push_back(context);
     update_signs(me);
@@ -170,15 +170,15 @@ class context_schedule {
     ++me.counts.suspended;
   }
   /// It need not be suspended after all and continues running.
-  void take_back(std::uint32_t host) {
-    host_state& me = hosts_[host];
+  void take_back(std::uint32_t carrier) {
+    carrier_state& me = carriers_[carrier];
     const std::lock_guard held(me.guard);
     --me.elsewhere;
     --me.counts.suspended;
   }
   /// It has ended.
-  void finish(std::uint32_t host) {
-    host_state& me = hosts_[host];
+  void finish(std::uint32_t carrier) {
+    carrier_state& me = carriers_[carrier];
     me.stepped_back = 0;
     ++me.counts.run;
     if (me.finished) return;
@@ -190,32 +190,32 @@ class context_schedule {
 
   /// A context that was put elsewhere may continue. Sleepers must be woken afterwards.
   void make_ready(std::uint32_t context) {
-    host_state& home = hosts_[home_[context]];
+    carrier_state& home = carriers_[home_[context]];
     const std::lock_guard held(home.guard);
     --home.elsewhere;
     home.ready.push_back(context);
     update_signs(home);
   }
 
-  /// After advice::rest: the host wants to sleep and checks again, thoroughly. If there is nothing, advice::sleep
+  /// After advice::rest: the carrier wants to sleep and checks again, thoroughly. If there is nothing, advice::sleep
   /// follows. A thread that creates work and does not see this sleeper did so before the sleeper's check: either both
   /// took the same lock, or both words are written and read in the one order of seq_cst.
-  void prepare_sleep(std::uint32_t host) {
-    hosts_[host].thorough = true;
-    hosts_[host].at = phase::own;
+  void prepare_sleep(std::uint32_t carrier) {
+    carriers_[carrier].thorough = true;
+    carriers_[carrier].at = phase::own;
     sleepers_.fetch_add(1, std::memory_order_seq_cst);  // pairs: schedule.sleepers
   }
-  void end_sleep(std::uint32_t host) { look_no_more(hosts_[host]); }
+  void end_sleep(std::uint32_t carrier) { look_no_more(carriers_[carrier]); }
   bool has_sleepers() const { return sleepers_.load(std::memory_order_seq_cst) != 0; }  // schedule.sleepers
 
-  /// Whether a barrier is complete since the host looked at its own contexts: one word, which is in every host's cache
-  /// until then.
-  bool has_news(std::uint32_t host) const { return generation() != hosts_[host].seen; }
+  /// Whether a barrier is complete since the carrier looked at its own contexts: one word, which is in every carrier's
+  /// cache until then.
+  bool has_news(std::uint32_t carrier) const { return generation() != carriers_[carrier].seen; }
 
-  /// Of all regions so far. Called while no host is inside.
+  /// Of all regions so far. Called while no carrier is inside.
   context_counts counts() const {
     context_counts sum = earlier_;
-    for (const host_state& each : hosts_) {
+    for (const carrier_state& each : carriers_) {
       sum.run += each.counts.run;
       sum.stolen += each.counts.stolen;
       sum.suspended += each.counts.suspended;
@@ -226,7 +226,7 @@ class context_schedule {
   /// Everything that decides the future, for tests.
   template <class Append>
   void describe(Append&& append) const {
-    for (std::uint32_t host = 0; host < region_.hosts; ++host) hosts_[host].describe(append, round_);
+    for (std::uint32_t carrier = 0; carrier < region_.carriers; ++carrier) carriers_[carrier].describe(append, round_);
     for (std::uint32_t context = 0; context < region_.contexts; ++context) append(home_[context]);
     append(barrier_.load(std::memory_order_relaxed));   // relaxed: no other thread is there
     append(sleepers_.load(std::memory_order_relaxed));  // relaxed: as above
@@ -242,21 +242,21 @@ class context_schedule {
     std::uint32_t last = 0;
   };
 
-  struct alignas(128) host_state {
+  struct alignas(128) carrier_state {
     // Under the lock.
     typename Memory::mutex guard;
     std::uint64_t round = 0;      // number of the region that it is ready for
     row_range unstarted;          // see context_of()
-    std::uint32_t elsewhere = 0;  // contexts of this host that others keep
+    std::uint32_t elsewhere = 0;  // contexts of this carrier that others keep
     bool ended = false;           // a context of the region finished here
-    bool came = false;            // the host itself has looked; where started contexts may not move
+    bool came = false;            // the carrier itself has looked; where started contexts may not move
     // Under the lock.
     context_queue ready;
     context_queue waiting;  // at the barrier, since generation waiting_since - 1
-    // Written by their host, or under the lock, and only when they change; others poll them.
-    alignas(64) word<std::uint64_t> signs{0};  // {region, flags below}; of an earlier region: the host has not come
+    // Written by their carrier, or under the lock, and only when they change; others poll them.
+    alignas(64) word<std::uint64_t> signs{0};  // {region, flags below}; of an earlier region: the carrier has not come
     word<std::uint32_t> waiting_since{0};      // a generation + 1; 0: no context waits
-    // The host's own.
+    // The carrier's own.
     alignas(128) phase at = phase::own;
     bool thorough = false;    // its check ignores hints
     bool finished = false;    // a context of the region ended here
@@ -264,7 +264,7 @@ class context_schedule {
     bool knows_end = false;   // a context of the region ended somewhere else
     bool suspends = false;    // at its last look, suspended contexts belonged to it
     bool looks_away = false;  // all that it could run have stepped back
-    bool passed_by = false;   // in this round of polls, a host that may have work
+    bool passed_by = false;   // in this round of polls, a carrier that may have work
     std::uint32_t seen = 0;   // generation, at its last look at its own contexts
     std::uint64_t own_round = 0;
     std::uint32_t patience = 0;
@@ -312,27 +312,28 @@ class context_schedule {
   void grow(const limits& of_region) {
     earlier_ = counts();
     capacity_ = capacity_ > of_region.contexts ? capacity_ : of_region.contexts;
-    hosts_ = std::vector<host_state>(hosts_.size() > of_region.hosts ? hosts_.size() : of_region.hosts);
-    for (host_state& each : hosts_) {
+    carriers_ =
+        std::vector<carrier_state>(carriers_.size() > of_region.carriers ? carriers_.size() : of_region.carriers);
+    for (carrier_state& each : carriers_) {
       each.ready.reserve(capacity_);
       each.waiting.reserve(capacity_);
     }
     home_.assign(capacity_, 0);
   }
 
-  // Contexts are dealt out to and fro: rows of one context for each host, every other row backwards. A static split
+  // Contexts are dealt out to and fro: rows of one context for each carrier, every other row backwards. A static split
   // gives the first virtual threads one iteration more each, and the cost of iterations often rises or falls: both are
   // even so for any number of iterations, which is known to the program alone. Neighbours mostly stay together.
-  std::uint32_t context_of(std::uint32_t host, std::uint32_t row) const {
-    return row * region_.hosts + (row % 2 == 0 ? host : region_.hosts - 1 - host);
+  std::uint32_t context_of(std::uint32_t carrier, std::uint32_t row) const {
+    return row * region_.carriers + (row % 2 == 0 ? carrier : region_.carriers - 1 - carrier);
   }
-  std::uint32_t rows_of(std::uint32_t host) const {
-    const std::uint32_t whole = region_.contexts / region_.hosts;
-    return whole + (context_of(host, whole) < region_.contexts ? 1 : 0);
+  std::uint32_t rows_of(std::uint32_t carrier) const {
+    const std::uint32_t whole = region_.contexts / region_.carriers;
+    return whole + (context_of(carrier, whole) < region_.contexts ? 1 : 0);
   }
 
-  // The host's own part of entering a region.
-  void come(host_state& me) {
+  // The carrier's own part of entering a region.
+  void come(carrier_state& me) {
     me.at = phase::own;
     me.thorough = me.finished = me.tells = me.knows_end = me.suspends = me.looks_away = me.passed_by = false;
     me.victim = me.arrived = me.stepped_back = 0;
@@ -340,10 +341,10 @@ class context_schedule {
     me.own_round = round_;
   }
   // The part under the lock, done by its first holder in a region.
-  void make_current(host_state& state, std::uint32_t host) {
+  void make_current(carrier_state& state, std::uint32_t carrier) {
     if (state.round == round_) return;
     state.round = round_;
-    state.unstarted = {0, rows_of(host)};
+    state.unstarted = {0, rows_of(carrier)};
     state.elsewhere = 0;
     state.ended = state.came = false;
     set_hint(state.waiting_since, std::uint32_t{0});
@@ -358,54 +359,55 @@ class context_schedule {
   static constexpr std::uint64_t sign_claimable = 1;
   static constexpr std::uint64_t sign_ended = 2;
   static constexpr std::uint64_t sign_came = 4;
-  void update_signs(host_state& host) {
-    const bool any = host.unstarted.first != host.unstarted.last || (region_.started_may_move && !host.ready.empty());
-    set_hint(host.signs,
-             round_ << 3 | (any ? sign_claimable : 0) | (host.ended ? sign_ended : 0) | (host.came ? sign_came : 0));
+  void update_signs(carrier_state& carrier) {
+    const bool any =
+        carrier.unstarted.first != carrier.unstarted.last || (region_.started_may_move && !carrier.ready.empty());
+    set_hint(carrier.signs, round_ << 3 | (any ? sign_claimable : 0) | (carrier.ended ? sign_ended : 0) |
+                                (carrier.came ? sign_came : 0));
   }
   // Most often it is there already, and its line need not move.
-  void settle(std::uint32_t context, std::uint32_t host) {
-    if (home_[context] != host) home_[context] = host;
+  void settle(std::uint32_t context, std::uint32_t carrier) {
+    if (home_[context] != carrier) home_[context] = carrier;
   }
 
-  // Those that waited for the end of a generation that is over are ready. Under the host's lock.
-  void collect_released(host_state& host, std::uint32_t now) {
-    if (host.waiting.empty()) return;
-    if (host.waiting_since.load(std::memory_order_relaxed) == now + 1) return;  // relaxed: the lock orders it
-    if (host.ready.empty()) {
-      std::swap(host.ready, host.waiting);
+  // Those that waited for the end of a generation that is over are ready. Under the carrier's lock.
+  void collect_released(carrier_state& carrier, std::uint32_t now) {
+    if (carrier.waiting.empty()) return;
+    if (carrier.waiting_since.load(std::memory_order_relaxed) == now + 1) return;  // relaxed: the lock orders it
+    if (carrier.ready.empty()) {
+      std::swap(carrier.ready, carrier.waiting);
     } else {
-      while (!host.waiting.empty()) host.ready.push_back(host.waiting.pop_front());
+      while (!carrier.waiting.empty()) carrier.ready.push_back(carrier.waiting.pop_front());
     }
-    set_hint(host.waiting_since, std::uint32_t{0});
-    update_signs(host);
+    set_hint(carrier.waiting_since, std::uint32_t{0});
+    update_signs(carrier);
   }
 
-  void look_no_more(host_state& me) {
+  void look_no_more(carrier_state& me) {
     me.thorough = false;
     sleepers_.fetch_sub(1, std::memory_order_relaxed);  // relaxed: a ring too many does no harm
   }
-  step found(host_state& me, std::uint32_t context) {
+  step found(carrier_state& me, std::uint32_t context) {
     me.at = phase::own;
     if (me.thorough) look_no_more(me);
     return {advice::run, context, false};
   }
 
-  step found_own(host_state& me, std::uint32_t context) {
+  step found_own(carrier_state& me, std::uint32_t context) {
     me.patience = region_.patience;
     return found(me, context);
   }
 
-  step look_at_own(host_state& me, std::uint32_t host) {
+  step look_at_own(carrier_state& me, std::uint32_t carrier) {
     {
       const std::lock_guard held(me.guard);
-      make_current(me, host);
+      make_current(me, carrier);
       if (!region_.started_may_move && !me.came) {
         me.came = true;
         update_signs(me);
         // Its contexts may be stolen from now on, and it may never look again: its first context may wait for the
         // others.
-        if (region_.contexts > region_.hosts) return {advice::look_on, 0, true};
+        if (region_.contexts > region_.carriers) return {advice::look_on, 0, true};
       }
       me.seen = generation_now();
       collect_released(me, me.seen);
@@ -417,8 +419,8 @@ class context_schedule {
         return found_own(me, context);
       }
       if (me.unstarted.first != me.unstarted.last) {
-        const std::uint32_t context = context_of(host, me.unstarted.first++);
-        settle(context, host);
+        const std::uint32_t context = context_of(carrier, me.unstarted.first++);
+        settle(context, carrier);
         update_signs(me);
         return found_own(me, context);
       }
@@ -430,40 +432,41 @@ class context_schedule {
     return {advice::look_on, 0, std::exchange(me.tells, false)};
   }
 
-  step report_arrivals(host_state& me) {
+  step report_arrivals(carrier_state& me) {
     const std::uint32_t count = std::exchange(me.arrived, 0);
-    // acq_rel: the contexts' writes before the barrier become visible to the host that completes it, and on from there
+    // acq_rel: the contexts' writes before the barrier become visible to the carrier that completes it, and on from
+    // there
     const std::uint64_t before = barrier_.fetch_sub(count, std::memory_order_acq_rel);
     me.at = static_cast<std::uint32_t>(before) == count ? phase::release : phase::others;
     return {advice::look_on, 0, false};
   }
-  step release(host_state& me) {
-    // No other host writes it: all have arrived, and none arrives before the new generation.
+  step release(carrier_state& me) {
+    // No other carrier writes it: all have arrived, and none arrives before the new generation.
     const std::uint32_t now = generation_of(barrier_.load(std::memory_order_relaxed));   // relaxed: as said
     barrier_.store(barrier_word(now + 1, region_.contexts), std::memory_order_seq_cst);  // schedule.release
     me.at = phase::own;
     return {advice::look_on, 0, true};
   }
 
-  bool may_have(const host_state& victim, std::uint64_t signs) const {
+  bool may_have(const carrier_state& victim, std::uint64_t signs) const {
     if (signs >> 3 != round_ || (signs & sign_claimable) != 0) return true;
     if (!region_.started_may_move) return false;
     const std::uint32_t since = victim.waiting_since.load(std::memory_order_relaxed);  // relaxed: a hint
     return since != 0 && since != generation() + 1;
   }
 
-  // Whether that host may be stolen from, where stolen contexts cannot return.
+  // Whether that carrier may be stolen from, where stolen contexts cannot return.
   bool may_lose(std::uint32_t number, bool came) const {
     if (region_.started_may_move) return true;
     const std::uint32_t present = present_.load(std::memory_order_relaxed);  // relaxed: we have said so ourselves
     if (present != 0 && number >= present) return true;                      // it will never come
-    return came && region_.contexts > region_.hosts;
+    return came && region_.contexts > region_.carriers;
   }
 
-  step look_at_others(host_state& me, std::uint32_t host) {
-    while (me.victim < region_.hosts) {
-      const std::uint32_t number = (host + me.victim++) % region_.hosts;
-      host_state& victim = hosts_[number];
+  step look_at_others(carrier_state& me, std::uint32_t carrier) {
+    while (me.victim < region_.carriers) {
+      const std::uint32_t number = (carrier + me.victim++) % region_.carriers;
+      carrier_state& victim = carriers_[number];
       if (!me.thorough) {
         const std::uint64_t signs = victim.signs.load(std::memory_order_relaxed);  // relaxed: a hint
         if (signs >> 3 == round_ && (signs & sign_ended) != 0) me.knows_end = true;
@@ -488,7 +491,7 @@ class context_schedule {
         return {advice::look_on, 0, false};
       }
       update_signs(victim);
-      settle(context, host);
+      settle(context, carrier);
       ++me.counts.stolen;
       return found(me, context);
     }
@@ -512,8 +515,8 @@ class context_schedule {
   word<std::uint32_t> sleepers_{0};
   word<std::uint32_t> present_{0};
   std::uint32_t capacity_ = 0;  // contexts that there is room for
-  std::vector<host_state> hosts_;
-  std::vector<std::uint32_t> home_;  // the host that ran it last; written under the lock of the host that had it
+  std::vector<carrier_state> carriers_;
+  std::vector<std::uint32_t> home_;  // the carrier that ran it last; written under the lock of the carrier that had it
   context_counts earlier_;           // from before the last growth
   alignas(128) word<std::uint64_t> barrier_{0};
 };

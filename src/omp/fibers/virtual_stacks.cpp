@@ -25,7 +25,7 @@ std::size_t page_size() {
 }
 std::size_t whole_pages(std::size_t size) { return (size + page_size() - 1) / page_size() * page_size(); }
 
-// "64M", " 512 k ", "100" (KiB); 0 when invalid: the host runtime then uses its default (and reports it).
+// "64M", " 512 k ", "100" (KiB); 0 when invalid: the native runtime then uses its default (and reports it).
 std::size_t read_size(const char* text) {
   if (text == nullptr) return 0;
   while (std::isspace(static_cast<unsigned char>(*text)) != 0) ++text;
@@ -49,7 +49,7 @@ std::size_t read_size(const char* text) {
   return static_cast<std::size_t>(number) << shift;
 }
 
-// The surplus stacks of the hosts.
+// The surplus stacks of the carriers.
 spin_lock common_lock;
 std::vector<stack_area>& common() {
   static auto* const stacks = new std::vector<stack_area>;  // never destroyed: the process may end inside a region

@@ -2,9 +2,9 @@
 // source for omp_get_thread_num and the like, with the counters of a region's constructs. Threads outside of every
 // region have none.
 //
-// The current record belongs to the thread of the host runtime and changes when it switches contexts. Code that may be
-// suspended reads it once, on entry, and continues with the pointer: a compiler may keep the address of a thread-local
-// variable across a call from which another thread returns.
+// The current record belongs to the thread of the native runtime and changes when it switches contexts. Code that may
+// be suspended reads it once, on entry, and continues with the pointer: a compiler may keep the address of a
+// thread-local variable across a call from which another thread returns.
 #pragma once
 
 #include <atomic>

@@ -14,16 +14,16 @@ namespace tri::omp {
 
 class virtual_watchdog {
  public:
-  /// By the thread `host` of the runtime, whenever a virtual thread begins, waits or ends.
-  void note_step(std::uint32_t host) {
-    std::atomic<std::uint64_t>& own = steps_[host % steps_.size()].count;
-    // relaxed: that it changes is all that counts, also where two hosts share one and a step is lost
+  /// By the thread `carrier` of the runtime, whenever a virtual thread begins, waits or ends.
+  void note_step(std::uint32_t carrier) {
+    std::atomic<std::uint64_t>& own = steps_[carrier % steps_.size()].count;
+    // relaxed: that it changes is all that counts, also where two carriers share one and a step is lost
     own.store(own.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
   }
 
   /// Before the first region; 0: no watch.
   void speaks_after(double seconds) { most_ = std::chrono::milliseconds(static_cast<std::int64_t>(1e3 * seconds)); }
-  /// A region with more virtual threads than hosts begins, or ends. The first call starts the thread that watches;
+  /// A region with more virtual threads than carriers begins, or ends. The first call starts the thread that watches;
   /// there is none in a forked child.
   void region_begins();
   void region_ends() { in_region_.store(false, std::memory_order_relaxed); }  // relaxed: only looked at

@@ -158,8 +158,8 @@ TEST(method_text, says_what_has_a_static_fraction) {
 TEST(all_schedules_list, has_every_kind_once_and_parses) {
   std::set<std::string> kinds;
   for (const std::string& text : all_schedules())
-    EXPECT_TRUE(kinds.insert(tri::loops::to_text(tri::loops::parse_schedule(text))).second);
-  EXPECT_EQ(kinds.size(), static_cast<std::size_t>(tri::loops::schedule_kind::combined) + 2);
+    EXPECT_TRUE(kinds.insert(tri::schedules::to_text(tri::schedules::parse_schedule(text))).second);
+  EXPECT_EQ(kinds.size(), static_cast<std::size_t>(tri::schedules::schedule_kind::combined) + 2);
 }
 
 }  // namespace

@@ -16,6 +16,7 @@
 namespace {
 
 using namespace tri::flow::prediction;
+using namespace tri::sim;
 
 std::string name_of_stream(const stream_shape& shape) {
   return std::string(shape.program) + "." + std::to_string(shape.processes);

@@ -14,7 +14,7 @@
 #include <set>
 #include <thread>
 
-#include "mpi/layout/layout_encoder.hpp"
+#include "mpi/datatypes/layout/layout_encoder.hpp"
 #include "ranks_as_threads.hpp"
 
 namespace tri::mpi {

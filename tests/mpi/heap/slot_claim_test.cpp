@@ -1,5 +1,5 @@
 // Slots, job names, and windows of peers: what happens before the first block.
-#include "mpi/heap/slot_claim.hpp"
+#include "mpi/heap/job/slot_claim.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -16,8 +16,8 @@
 
 #include "mpi/heap/addresses.hpp"
 #include "mpi/heap/heap_window.hpp"
-#include "mpi/heap/job_name.hpp"
-#include "mpi/heap/private_folder.hpp"
+#include "mpi/heap/job/job_name.hpp"
+#include "mpi/heap/job/private_folder.hpp"
 #include "support/another_user.hpp"
 #include "support/command_runner.hpp"
 

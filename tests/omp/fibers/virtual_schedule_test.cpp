@@ -1,7 +1,8 @@
-// The state machines behind virtual threads, driven through all interleavings of small regions: hosts that search,
+// The state machines behind virtual threads, driven through all interleavings of small regions: carriers that search,
 // sleep and are rung awake, contexts that follow a script of barriers, locks and ordered turns. What is shown: every
-// context runs to its end, on one host at a time; nobody passes a barrier before all have come; a lock has one holder;
-// turns come in order; no host sleeps beside work, and all hosts leave; a host that never comes is missed by nobody.
+// context runs to its end, on one carrier at a time; nobody passes a barrier before all have come; a lock has one
+// holder; turns come in order; no carrier sleeps beside work, and all carriers leave; a carrier that never comes is
+// missed by nobody.
 #include "omp/fibers/virtual_schedule.hpp"
 
 #include <gmock/gmock.h>
@@ -36,15 +37,15 @@ struct plain_memory {
 using plain_schedule = context_schedule<plain_memory>;
 using advice = plain_schedule::advice;
 
-constexpr std::uint32_t most_hosts = 3;
+constexpr std::uint32_t most_carriers = 3;
 constexpr std::uint32_t most_contexts = 5;
 
 struct scope {
   std::uint32_t contexts = 3;
-  std::uint32_t hosts = 2;
+  std::uint32_t carriers = 2;
   bool moves = true;
   std::uint32_t patience = 0;
-  std::uint32_t absent = ~0u;  // the host that never comes
+  std::uint32_t absent = ~0u;  // the carrier that never comes
   // What each context does: (b)arrier, (l)ock, (u)nlock, (m) lock and (n) unlock another, (o)rdered turn of the chunk
   // with its number, (p)ass it on, (w)ork, (t)ry the lock and step back until it is free, (a)sk again and again whether
   // all others have worked, without stepping back. Context 0 may do something else.
@@ -74,7 +75,7 @@ enum class doing : std::uint8_t {
   left
 };
 
-struct host_driver {
+struct carrier_driver {
   doing at = doing::look;
   doing after_ring = doing::look;
   std::uint8_t context = 0;
@@ -95,7 +96,7 @@ struct region_model {
   mutex_waiters<plain_memory::mutex> waiters;
   std::array<explore::plain_word<std::uint32_t>, 2> locks{};
   chunk_turns<plain_memory::mutex> turns;
-  std::array<host_driver, most_hosts> host{};
+  std::array<carrier_driver, most_carriers> carrier{};
   std::array<scripted_context, most_contexts> context{};
   std::uint8_t rings = 0;
   std::array<std::uint8_t, 2> holders{};
@@ -104,13 +105,13 @@ struct region_model {
   std::string_view last_script = limits.script;  // of the last context
 
   explicit region_model(const scope& given) : limits(given), turns(given.contexts) {
-    schedule.begin({given.contexts, given.hosts, given.moves, given.patience});
-    schedule.set_present(given.absent + 1 == given.hosts ? given.absent : given.hosts);
+    schedule.begin({given.contexts, given.carriers, given.moves, given.patience});
+    schedule.set_present(given.absent + 1 == given.carriers ? given.absent : given.carriers);
   }
 
-  int agents() const { return static_cast<int>(limits.hosts); }
+  int agents() const { return static_cast<int>(limits.carriers); }
   bool enabled(int agent) const {
-    const host_driver& me = host[static_cast<std::size_t>(agent)];
+    const carrier_driver& me = carrier[static_cast<std::size_t>(agent)];
     if (static_cast<std::uint32_t>(agent) == limits.absent || me.at == doing::left) return false;
     if (me.at == doing::run && context[me.context].at < script_of(me.context).size() && letter(me) == 'a') {
       for (std::uint32_t other = 0; other < limits.contexts; ++other)
@@ -121,7 +122,7 @@ struct region_model {
 
   void step(int agent) {
     const auto number = static_cast<std::uint32_t>(agent);
-    host_driver& me = host[number];
+    carrier_driver& me = carrier[number];
     scripted_context& current = context[me.context];
     switch (me.at) {
       case doing::look:
@@ -201,7 +202,7 @@ struct region_model {
     }
   }
 
-  void look(std::uint32_t number, host_driver& me) {
+  void look(std::uint32_t number, carrier_driver& me) {
     const plain_schedule::step found = schedule.look(number);
     switch (found.what) {
       case advice::run:
@@ -229,14 +230,14 @@ struct region_model {
   std::string_view script_of(std::uint32_t each) const {
     return each == 0 ? limits.first_script : each + 1 == limits.contexts ? last_script : limits.script;
   }
-  char letter(const host_driver& me) const { return script_of(me.context)[context[me.context].at]; }
-  bool wants_lock(const host_driver& me) const { return letter(me) == 'l' || letter(me) == 'm'; }
-  std::uint8_t lock_of(const host_driver& me) const { return letter(me) == 'm' || letter(me) == 'n' ? 1 : 0; }
+  char letter(const carrier_driver& me) const { return script_of(me.context)[context[me.context].at]; }
+  bool wants_lock(const carrier_driver& me) const { return letter(me) == 'l' || letter(me) == 'm'; }
+  std::uint8_t lock_of(const carrier_driver& me) const { return letter(me) == 'm' || letter(me) == 'n' ? 1 : 0; }
   void hold(std::size_t which) {
     if (++holders[which] > 1) broken = "two contexts hold the lock";
   }
 
-  void run(host_driver& me, scripted_context& current) {
+  void run(carrier_driver& me, scripted_context& current) {
     if (current.arrived > 0) {
       for (std::uint32_t other = 0; other < limits.contexts; ++other) {
         if (context[other].arrived < current.arrived) broken = "somebody passed a barrier that others have not reached";
@@ -311,8 +312,8 @@ struct region_model {
     for (std::uint32_t each = 0; each < limits.contexts; ++each) {
       if (context[each].at <= script_of(each).size()) return "a context has not finished";
     }
-    for (std::uint32_t each = 0; each < limits.hosts; ++each) {
-      if (each != limits.absent && host[each].at != doing::left) return "a host has not left";
+    for (std::uint32_t each = 0; each < limits.carriers; ++each) {
+      if (each != limits.absent && carrier[each].at != doing::left) return "a carrier has not left";
     }
     if (schedule.has_sleepers()) return "sleepers are counted wrongly";
     return "";
@@ -324,15 +325,15 @@ struct region_model {
     append(std::uint8_t{0xff});
     turns.describe(append);
     for (const auto& lock : locks) append(lock.value);
-    for (const host_driver& each : host) append(each);
+    for (const carrier_driver& each : carrier) append(each);
     for (const scripted_context& each : context) append(each);
     append(rings);
   }
 };
 
 void expect_sound(const scope& limits) {
-  SCOPED_TRACE(std::string(limits.script) + ", contexts " + std::to_string(limits.contexts) + ", hosts " +
-               std::to_string(limits.hosts) + (limits.moves ? "" : ", pinned"));
+  SCOPED_TRACE(std::string(limits.script) + ", contexts " + std::to_string(limits.contexts) + ", carriers " +
+               std::to_string(limits.carriers) + (limits.moves ? "" : ", pinned"));
   const explore::model_outcome result = explore::explore_all(region_model(limits));
   EXPECT_EQ(result.fault, "") << result.text();
   EXPECT_TRUE(result.complete) << result.states;
@@ -342,38 +343,38 @@ void expect_sound(const scope& limits) {
 TEST(virtual_schedule, every_interleaving_of_small_regions_is_sound) {
   for (const bool moves : {true, false}) {
     for (const char* script : {"w", "b", "wb", "bb", "lu", "op"}) {
-      expect_sound({.contexts = 2, .hosts = 2, .moves = moves, .script = script});
-      expect_sound({.contexts = 3, .hosts = 2, .moves = moves, .script = script});
+      expect_sound({.contexts = 2, .carriers = 2, .moves = moves, .script = script});
+      expect_sound({.contexts = 3, .carriers = 2, .moves = moves, .script = script});
     }
-    expect_sound({.contexts = 5, .hosts = 1, .moves = moves, .script = "lubopb"});
-    expect_sound({.contexts = 2, .hosts = 2, .moves = moves, .script = "lwub"});
-    expect_sound({.contexts = 2, .hosts = 2, .moves = moves, .script = "oplu"});
-    expect_sound({.contexts = 3, .hosts = 3, .moves = moves, .script = "w"});
-    expect_sound({.contexts = 3, .hosts = 2, .moves = moves, .patience = 1, .script = "b"});
+    expect_sound({.contexts = 5, .carriers = 1, .moves = moves, .script = "lubopb"});
+    expect_sound({.contexts = 2, .carriers = 2, .moves = moves, .script = "lwub"});
+    expect_sound({.contexts = 2, .carriers = 2, .moves = moves, .script = "oplu"});
+    expect_sound({.contexts = 3, .carriers = 3, .moves = moves, .script = "w"});
+    expect_sound({.contexts = 3, .carriers = 2, .moves = moves, .patience = 1, .script = "b"});
   }
 }
 
-// Its host never looks again until others have taken what it has.
-TEST(virtual_schedule, a_context_may_wait_for_those_that_its_host_has_not_begun) {
+// Its carrier never looks again until others have taken what it has.
+TEST(virtual_schedule, a_context_may_wait_for_those_that_its_carrier_has_not_begun) {
   for (const bool moves : {true, false}) {
     for (const std::uint32_t patience : {0u, 1u}) {
       expect_sound(
-          {.contexts = 3, .hosts = 2, .moves = moves, .patience = patience, .script = "w", .first_script = "a"});
+          {.contexts = 3, .carriers = 2, .moves = moves, .patience = patience, .script = "w", .first_script = "a"});
       expect_sound(
-          {.contexts = 4, .hosts = 2, .moves = moves, .patience = patience, .script = "wb", .first_script = "ab"});
+          {.contexts = 4, .carriers = 2, .moves = moves, .patience = patience, .script = "wb", .first_script = "ab"});
       expect_sound(
-          {.contexts = 2, .hosts = 2, .moves = moves, .patience = patience, .script = "wb", .first_script = "ab"});
+          {.contexts = 2, .carriers = 2, .moves = moves, .patience = patience, .script = "wb", .first_script = "ab"});
       expect_sound(
-          {.contexts = 4, .hosts = 3, .moves = moves, .patience = patience, .script = "w", .first_script = "a"});
+          {.contexts = 4, .carriers = 3, .moves = moves, .patience = patience, .script = "w", .first_script = "a"});
     }
   }
 }
 
 TEST(virtual_schedule, a_context_may_be_put_aside_while_it_holds_a_lock) {
   for (const bool moves : {true, false}) {
-    expect_sound({.contexts = 2, .hosts = 1, .moves = moves, .script = "lmnu", .first_script = "mwn"});
-    expect_sound({.contexts = 2, .hosts = 2, .moves = moves, .script = "lmnu", .first_script = "mwn"});
-    expect_sound({.contexts = 3, .hosts = 2, .moves = moves, .script = "lmnu", .first_script = "mn"});
+    expect_sound({.contexts = 2, .carriers = 1, .moves = moves, .script = "lmnu", .first_script = "mwn"});
+    expect_sound({.contexts = 2, .carriers = 2, .moves = moves, .script = "lmnu", .first_script = "mwn"});
+    expect_sound({.contexts = 3, .carriers = 2, .moves = moves, .script = "lmnu", .first_script = "mn"});
   }
 }
 
@@ -381,7 +382,7 @@ TEST(virtual_schedule, a_context_may_be_put_aside_while_it_holds_a_lock) {
 TEST(virtual_schedule, who_steps_back_lets_all_others_go_first) {
   for (const bool moves : {true, false}) {
     for (const std::uint32_t absent : {~0u, 1u}) {
-      scope limits{.contexts = 4, .hosts = 2, .moves = moves, .patience = 1, .absent = absent, .script = "tu"};
+      scope limits{.contexts = 4, .carriers = 2, .moves = moves, .patience = 1, .absent = absent, .script = "tu"};
       region_model model(limits);
       model.last_script = "u";
       model.locks[0].value = mutex_held;
@@ -391,18 +392,18 @@ TEST(virtual_schedule, who_steps_back_lets_all_others_go_first) {
       EXPECT_TRUE(result.complete);
       EXPECT_GT(result.ends, 0u);
     }
-    expect_sound({.contexts = 3, .hosts = 2, .moves = moves, .script = "tub"});
-    expect_sound({.contexts = 2, .hosts = 2, .moves = moves, .script = "tulu"});
+    expect_sound({.contexts = 3, .carriers = 2, .moves = moves, .script = "tub"});
+    expect_sound({.contexts = 2, .carriers = 2, .moves = moves, .script = "tulu"});
   }
 }
 
-TEST(virtual_schedule, a_host_that_never_comes_is_not_missed) {
+TEST(virtual_schedule, a_carrier_that_never_comes_is_not_missed) {
   for (const std::uint32_t patience : {0u, 1u, 2u}) {
     for (const char* script : {"w", "b", "lub", "opb"}) {
-      expect_sound({.contexts = 4, .hosts = 2, .patience = patience, .absent = 1, .script = script});
-      expect_sound({.contexts = 4, .hosts = 2, .patience = patience, .absent = 0, .script = script});
+      expect_sound({.contexts = 4, .carriers = 2, .patience = patience, .absent = 1, .script = script});
+      expect_sound({.contexts = 4, .carriers = 2, .patience = patience, .absent = 0, .script = script});
     }
-    expect_sound({.contexts = 3, .hosts = 3, .patience = patience, .absent = 1, .script = "b"});
+    expect_sound({.contexts = 3, .carriers = 3, .patience = patience, .absent = 1, .script = "b"});
   }
 }
 
@@ -411,7 +412,7 @@ TEST(virtual_schedule, random_interleavings_of_larger_regions_are_sound) {
   for (const bool moves : {true, false}) {
     for (const char* script : {"bwb", "lulub", "opblub", "wlwuopb"}) {
       const explore::model_outcome result = explore::explore_random(
-          region_model({.contexts = 5, .hosts = 3, .moves = moves, .script = script}), seed++, 3000, 100'000);
+          region_model({.contexts = 5, .carriers = 3, .moves = moves, .script = script}), seed++, 3000, 100'000);
       EXPECT_EQ(result.fault, "") << script << ": " << result.text();
       EXPECT_EQ(result.ends, 3000u);
     }
@@ -423,13 +424,13 @@ TEST(virtual_schedule, faults_would_be_found) {
   EXPECT_NE(explore::explore_all(region_model({.script = "b", .never_rings = true})).fault, "");
 }
 
-// Contexts in the order in which one host meets them.
-TEST(virtual_schedule, hosts_go_through_their_own_in_order_and_take_from_the_far_end_of_the_next) {
+// Contexts in the order in which one carrier meets them.
+TEST(virtual_schedule, carriers_go_through_their_own_in_order_and_take_from_the_far_end_of_the_next) {
   plain_schedule schedule;
   schedule.begin({8, 3, true, 0});  // 0 5 6 | 1 4 7 | 2 3
-  const auto next = [&](std::uint32_t host) {
+  const auto next = [&](std::uint32_t carrier) {
     for (;;) {
-      const plain_schedule::step found = schedule.look(host);
+      const plain_schedule::step found = schedule.look(carrier);
       if (found.what == advice::run) return static_cast<int>(found.context);
       if (found.what != advice::look_on) return -1;
     }
@@ -442,7 +443,7 @@ TEST(virtual_schedule, hosts_go_through_their_own_in_order_and_take_from_the_far
   schedule.begin({6, 3, true, 0});  // 0 5 | 1 4 | 2 3
   EXPECT_EQ(next(2), 2);
   EXPECT_EQ(next(2), 3);
-  EXPECT_EQ(next(2), 5);  // the next host of the last is the first
+  EXPECT_EQ(next(2), 5);  // the next carrier of the last is the first
   EXPECT_EQ(next(1), 1);
   EXPECT_EQ(next(1), 4);
   EXPECT_EQ(next(1), 0);
@@ -450,46 +451,47 @@ TEST(virtual_schedule, hosts_go_through_their_own_in_order_and_take_from_the_far
 
 // The virtual threads of a static split of n iterations: the first n % threads have one more. And loops whose
 // iterations cost the more the later they are.
-TEST(virtual_schedule, hosts_have_equal_shares_of_any_static_split) {
-  for (const std::uint32_t hosts : {2u, 3u, 4u, 7u}) {
-    for (const std::uint32_t contexts : {hosts, 2 * hosts, 8 * hosts, 8 * hosts + 1}) {
+TEST(virtual_schedule, carriers_have_equal_shares_of_any_static_split) {
+  for (const std::uint32_t carriers : {2u, 3u, 4u, 7u}) {
+    for (const std::uint32_t contexts : {carriers, 2 * carriers, 8 * carriers, 8 * carriers + 1}) {
       plain_schedule schedule;
-      schedule.begin({contexts, hosts, true, 1000});  // patient: none takes from others
-      std::vector<std::vector<std::uint32_t>> of_host(hosts);
+      schedule.begin({contexts, carriers, true, 1000});  // patient: none takes from others
+      std::vector<std::vector<std::uint32_t>> of_carrier(carriers);
       std::size_t all = 0;
-      for (std::uint32_t host = 0; host < hosts; ++host) {
+      for (std::uint32_t carrier = 0; carrier < carriers; ++carrier) {
         for (;;) {
-          const plain_schedule::step found = schedule.look(host);
-          if (found.what == advice::run) of_host[host].push_back(found.context);
+          const plain_schedule::step found = schedule.look(carrier);
+          if (found.what == advice::run) of_carrier[carrier].push_back(found.context);
           if (found.what != advice::run && found.what != advice::look_on) break;
         }
-        all += of_host[host].size();
+        all += of_carrier[carrier].size();
       }
       EXPECT_EQ(all, contexts);
       for (std::uint32_t iterations = 1; iterations <= contexts; ++iterations) {
         std::uint32_t least = contexts;
         std::uint32_t most = 0;
-        for (const std::vector<std::uint32_t>& own : of_host) {
+        for (const std::vector<std::uint32_t>& own : of_carrier) {
           const auto more = static_cast<std::uint32_t>(
               std::count_if(own.begin(), own.end(), [&](std::uint32_t context) { return context < iterations; }));
           least = std::min(least, more);
           most = std::max(most, more);
         }
-        EXPECT_LE(most - least, 1u) << hosts << " hosts, " << contexts << " contexts, " << iterations << " iterations";
+        EXPECT_LE(most - least, 1u) << carriers << " carriers, " << contexts << " contexts, " << iterations
+                                    << " iterations";
       }
-      if (contexts != 8 * hosts) continue;
-      for (const std::vector<std::uint32_t>& own : of_host) {
-        EXPECT_EQ(std::accumulate(own.begin(), own.end(), 0u), contexts * (contexts - 1) / 2 / hosts);
+      if (contexts != 8 * carriers) continue;
+      for (const std::vector<std::uint32_t>& own : of_carrier) {
+        EXPECT_EQ(std::accumulate(own.begin(), own.end(), 0u), contexts * (contexts - 1) / 2 / carriers);
       }
     }
   }
 }
 
 // A program may rely on a thread for each of its threads, when it asks for no more than there are.
-TEST(virtual_schedule, contexts_that_cannot_come_back_are_not_taken_from_a_host_that_is_late) {
-  const auto next = [](plain_schedule& schedule, std::uint32_t host) {
+TEST(virtual_schedule, contexts_that_cannot_come_back_are_not_taken_from_a_carrier_that_is_late) {
+  const auto next = [](plain_schedule& schedule, std::uint32_t carrier) {
     for (;;) {
-      const plain_schedule::step found = schedule.look(host);
+      const plain_schedule::step found = schedule.look(carrier);
       if (found.what == advice::run) return static_cast<int>(found.context);
       if (found.what != advice::look_on) return -1;
     }
@@ -512,7 +514,7 @@ TEST(virtual_schedule, contexts_that_cannot_come_back_are_not_taken_from_a_host_
     EXPECT_EQ(next(schedule, 0), static_cast<int>(context));
     schedule.arrive(0, context);
   }
-  EXPECT_EQ(next(schedule, 0), -1) << "host 1 has not come";
+  EXPECT_EQ(next(schedule, 0), -1) << "carrier 1 has not come";
   EXPECT_EQ(next(schedule, 1), 1);
   EXPECT_EQ(next(schedule, 0), 5) << "it is busy now";
 }
@@ -521,24 +523,24 @@ TEST(virtual_schedule, after_a_barrier_contexts_go_on_in_order_where_they_were_o
   for (const bool moves : {true, false}) {
     plain_schedule schedule;
     schedule.begin({4, 2, moves, 0});
-    const auto next = [&](std::uint32_t host) {
+    const auto next = [&](std::uint32_t carrier) {
       for (;;) {
-        const plain_schedule::step found = schedule.look(host);
+        const plain_schedule::step found = schedule.look(carrier);
         if (found.what == advice::run) return static_cast<int>(found.context);
         if (found.what != advice::look_on) return -1;
       }
     };
     const std::uint32_t own[2][2] = {{0, 3}, {1, 2}};
     for (const std::uint32_t context : {0u, 1u}) {
-      for (const std::uint32_t host : {0u, 1u}) {
-        EXPECT_EQ(next(host), static_cast<int>(own[host][context]));
-        schedule.arrive(host, own[host][context]);
+      for (const std::uint32_t carrier : {0u, 1u}) {
+        EXPECT_EQ(next(carrier), static_cast<int>(own[carrier][context]));
+        schedule.arrive(carrier, own[carrier][context]);
       }
     }
     EXPECT_EQ(next(0), -1);
     EXPECT_EQ(next(1), 1);  // the last to report goes on at once
     EXPECT_EQ(next(1), 2);
-    EXPECT_EQ(next(1), moves ? 3 : -1);  // host 0 has not looked, and yet is no obstacle
+    EXPECT_EQ(next(1), moves ? 3 : -1);  // carrier 0 has not looked, and yet is no obstacle
     EXPECT_EQ(next(0), 0);
     EXPECT_EQ(next(0), moves ? -1 : 3);
     EXPECT_EQ(schedule.counts().stolen, moves ? 1u : 0u);
@@ -554,20 +556,20 @@ struct real_memory {
 };
 TEST(virtual_schedule, threads_run_every_context_between_all_barriers) {
   constexpr std::uint32_t contexts = 13;
-  constexpr std::uint32_t hosts = 4;
+  constexpr std::uint32_t carriers = 4;
   constexpr std::uint32_t barriers = 20;
   context_schedule<real_memory> schedule;
   for (int region = 0; region < 50; ++region) {
-    schedule.begin({contexts, hosts, region % 2 == 0, 1});
-    schedule.set_present(hosts);
+    schedule.begin({contexts, carriers, region % 2 == 0, 1});
+    schedule.set_present(carriers);
     std::vector<std::uint32_t> passed(contexts, 0);  // written by whoever runs the context
     std::atomic<std::uint32_t> arrivals{0};
     std::atomic<bool> early{false};
     std::vector<std::thread> threads;
-    for (std::uint32_t host = 0; host < hosts; ++host) {
-      threads.emplace_back([&, host] {
+    for (std::uint32_t carrier = 0; carrier < carriers; ++carrier) {
+      threads.emplace_back([&, carrier] {
         for (;;) {
-          const auto found = schedule.look(host);
+          const auto found = schedule.look(carrier);
           if (found.what == context_schedule<real_memory>::advice::leave) return;
           if (found.what == context_schedule<real_memory>::advice::rest) std::this_thread::yield();
           if (found.what != context_schedule<real_memory>::advice::run) continue;
@@ -576,10 +578,10 @@ TEST(virtual_schedule, threads_run_every_context_between_all_barriers) {
             early.store(true, std::memory_order_relaxed);  // relaxed: read after the join
           }
           if (passed[found.context]++ == barriers) {
-            schedule.finish(host);
+            schedule.finish(carrier);
           } else {
             arrivals.fetch_add(1, std::memory_order_relaxed);  // relaxed: as above
-            schedule.arrive(host, found.context);
+            schedule.arrive(carrier, found.context);
           }
         }
       });

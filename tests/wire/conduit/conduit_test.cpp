@@ -11,9 +11,9 @@
 #include <vector>
 
 #include "wire/conduit/conduit_rules.hpp"
+#include "wire/conduit_port.hpp"
 #include "wire/loop/loop_conduit.hpp"
 #include "wire/network_devices.hpp"
-#include "wire/port_over.hpp"
 #include "wire/support/forked_processes.hpp"
 #include "wire/ucx/ucx_conduit.hpp"
 #include "wire/ucx/ucx_library.hpp"

@@ -12,8 +12,8 @@
 #include <thread>
 #include <vector>
 
+#include "wire/conduit_port.hpp"
 #include "wire/loop/loop_conduit.hpp"
-#include "wire/port_over.hpp"
 
 namespace tri::wire::test {
 namespace {
@@ -100,7 +100,7 @@ class watched_conduit {
 };
 static_assert(conduit<watched_conduit>);
 
-using watched_port = port_over<watched_conduit>;
+using watched_port = conduit_port<watched_conduit>;
 
 std::vector<std::byte> address_of(peer_number peer) {
   return encode_address({}, false, std::as_bytes(std::span(&peer, 1)));

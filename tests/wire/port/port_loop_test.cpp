@@ -11,14 +11,14 @@
 #include <vector>
 
 #include "support/check.hpp"
+#include "wire/conduit_port.hpp"
 #include "wire/loop/loop_conduit.hpp"
-#include "wire/port_over.hpp"
 #include "wire/support/checked_messages.hpp"
 
 namespace tri::wire::test {
 namespace {
 
-using loop_port = port_over<loop_conduit>;
+using loop_port = conduit_port<loop_conduit>;
 
 port_options small_limits(std::uint64_t seed) {
   port_options options;
@@ -78,7 +78,7 @@ void send_some(job& all, std::mt19937_64& random, std::size_t messages, const st
   }
 }
 
-TEST(port_over_loop, everything_arrives_in_order_for_every_seed) {
+TEST(conduit_port_loop, everything_arrives_in_order_for_every_seed) {
   std::uint64_t early = 0;
   for (std::uint64_t seed = 1; seed <= 400; ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
@@ -102,7 +102,7 @@ TEST(port_over_loop, everything_arrives_in_order_for_every_seed) {
 }
 
 // Peers that are cut off: each side finds out by its heartbeats, once, and not before it had time to be answered.
-TEST(port_over_loop, a_peer_that_says_nothing_is_lost) {
+TEST(conduit_port_loop, a_peer_that_says_nothing_is_lost) {
   for (std::uint64_t seed = 1; seed <= 100; ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     port_options options = small_limits(seed);
@@ -137,7 +137,7 @@ TEST(port_over_loop, a_peer_that_says_nothing_is_lost) {
 
 // A process whose threads compute makes progress at its heartbeats only, which is enough; one that has disconnected is
 // expected to say nothing.
-TEST(port_over_loop, a_peer_that_computes_answers_at_its_heartbeats) {
+TEST(conduit_port_loop, a_peer_that_computes_answers_at_its_heartbeats) {
   port_options options = small_limits(1);
   options.heartbeats_until_failed = 4;
   job all(2, {.seed = 1, .longest_delay = 1}, options);
@@ -161,7 +161,7 @@ TEST(port_over_loop, a_peer_that_computes_answers_at_its_heartbeats) {
 }
 
 // ... whatever came before the question.
-TEST(port_over_loop, a_peer_that_computes_takes_all_that_has_come_at_a_heartbeat) {
+TEST(conduit_port_loop, a_peer_that_computes_takes_all_that_has_come_at_a_heartbeat) {
   port_options options = small_limits(1);
   options.heartbeats_until_failed = 4;
   options.coalesce_messages = 1;
@@ -176,7 +176,7 @@ TEST(port_over_loop, a_peer_that_computes_takes_all_that_has_come_at_a_heartbeat
 }
 
 // A body on its way gets time by its size, and no more than that.
-TEST(port_over_loop, an_interrupted_body_is_waited_for_by_its_size) {
+TEST(conduit_port_loop, an_interrupted_body_is_waited_for_by_its_size) {
   port_options options = small_limits(1);
   options.heartbeats_until_failed = 3;
   options.least_bytes_per_heartbeat = 1000;
@@ -198,7 +198,7 @@ TEST(port_over_loop, an_interrupted_body_is_waited_for_by_its_size) {
 
 // Who waits at the end of a job for what is under way sees by these that it still moves (sched/process_runtime.cpp),
 // also where another thread is at the wire.
-TEST(port_over_loop, moves_are_counted_within_a_body_and_not_for_heartbeats) {
+TEST(conduit_port_loop, moves_are_counted_within_a_body_and_not_for_heartbeats) {
   for (const bool funnelled : {false, true}) {
     SCOPED_TRACE(funnelled);
     port_options options = small_limits(1);
@@ -229,7 +229,7 @@ TEST(port_over_loop, moves_are_counted_within_a_body_and_not_for_heartbeats) {
   }
 }
 
-TEST(port_over_loop, a_peer_that_has_ended_is_not_asked_for_signs_of_life) {
+TEST(conduit_port_loop, a_peer_that_has_ended_is_not_asked_for_signs_of_life) {
   port_options options = small_limits(1);
   options.close_timeout_ms = 1000;
   job all(2, {.seed = 1, .longest_delay = 1}, options);
@@ -248,7 +248,7 @@ TEST(port_over_loop, a_peer_that_has_ended_is_not_asked_for_signs_of_life) {
 }
 
 // A peer dies in the middle. The others get all that they send to each other, hear of the death once, and keep nothing.
-TEST(port_over_loop, loss_of_a_peer_for_every_seed) {
+TEST(conduit_port_loop, loss_of_a_peer_for_every_seed) {
   std::uint64_t abandoned = 0, dropped = 0;
   for (std::uint64_t seed = 1; seed <= 400; ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
@@ -293,7 +293,7 @@ TEST(port_over_loop, loss_of_a_peer_for_every_seed) {
 }
 
 // Receivers with a place for one announced body at a time never stop, although bodies of all senders wait.
-TEST(port_over_loop, one_place_is_enough_for_every_seed) {
+TEST(conduit_port_loop, one_place_is_enough_for_every_seed) {
   struct poor_user final : port_user {
     void* memory_for(peer_number, std::span<const std::byte>, std::size_t bytes) override {
       if (in_use) return nullptr;
@@ -329,7 +329,7 @@ TEST(port_over_loop, one_place_is_enough_for_every_seed) {
 }
 
 // FA-13: 10^4 messages of 1 MB that nobody takes: nothing of them is stored at the receiver or on the way.
-TEST(port_over_loop, ten_thousand_unmatched_megabytes_are_stored_nowhere) {
+TEST(conduit_port_loop, ten_thousand_unmatched_megabytes_are_stored_nowhere) {
   loop_network network(2, {.seed = 5, .longest_delay = 3, .piece_bytes = 1'000'000});
   struct late_user final : port_user {
     void* memory_for(peer_number, std::span<const std::byte>, std::size_t bytes) override {
@@ -375,7 +375,7 @@ TEST(port_over_loop, ten_thousand_unmatched_megabytes_are_stored_nowhere) {
 }
 
 // FA-14: which protocol a size takes, at its limits.
-TEST(port_over_loop, protocol_by_size) {
+TEST(conduit_port_loop, protocol_by_size) {
   loop_network network(2, {});
   checking_user sender_user(0), receiver_user(1);
   port_options options;
@@ -473,7 +473,7 @@ TEST_F(coalescing, by_flush) {
 }
 
 // A message behind one to another peer does not wait for it.
-TEST(port_over_loop, a_large_message_holds_back_only_its_own_sender) {
+TEST(conduit_port_loop, a_large_message_holds_back_only_its_own_sender) {
   loop_network network(3, {.seed = 3, .longest_delay = 50, .piece_bytes = 64});
   std::deque<checking_user> users;
   std::vector<std::unique_ptr<loop_port>> ports;

@@ -14,14 +14,14 @@
 #include <string>
 #include <vector>
 
+#include "wire/conduit_port.hpp"
 #include "wire/loop/loop_conduit.hpp"
-#include "wire/port_over.hpp"
 #include "wire/support/checked_messages.hpp"
 
 namespace tri::wire::test {
 namespace {
 
-using loop_port = port_over<loop_conduit>;
+using loop_port = conduit_port<loop_conduit>;
 
 port_options with_memory(std::uint64_t seed, std::uint64_t memory) {
   port_options options;

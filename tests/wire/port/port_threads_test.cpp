@@ -12,13 +12,13 @@
 #include <thread>
 #include <vector>
 
+#include "wire/conduit_port.hpp"
 #include "wire/loop/loop_conduit.hpp"
-#include "wire/port_over.hpp"
 
 namespace tri::wire::test {
 namespace {
 
-using loop_port = port_over<loop_conduit>;
+using loop_port = conduit_port<loop_conduit>;
 
 std::vector<std::byte> address_of(peer_number peer) {
   return encode_address({}, false, std::as_bytes(std::span(&peer, 1)));

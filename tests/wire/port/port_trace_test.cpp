@@ -13,13 +13,13 @@
 #include <utility>
 #include <vector>
 
+#include "wire/conduit_port.hpp"
 #include "wire/loop/loop_conduit.hpp"
-#include "wire/port_over.hpp"
 
 namespace tri::wire::test {
 namespace {
 
-using loop_port = port_over<loop_conduit>;
+using loop_port = conduit_port<loop_conduit>;
 
 /// Remembers in which order messages left and arrived, all processes together.
 struct history {

@@ -8,10 +8,10 @@
 #include "config/configuration.hpp"
 #include "config/placement.hpp"
 #include "exec/preload.hpp"
-#include "os/cpu_list.hpp"
-#include "os/pinning.hpp"
+#include "os/cpu/cpu_list.hpp"
+#include "os/cpu/pinning.hpp"
+#include "os/cpu/topology.hpp"
 #include "os/text_file.hpp"
-#include "os/topology.hpp"
 
 namespace tri::tools {
 namespace {

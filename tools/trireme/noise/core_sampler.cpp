@@ -8,7 +8,7 @@
 #include <thread>
 
 #include "os/clock.hpp"
-#include "os/pinning.hpp"
+#include "os/cpu/pinning.hpp"
 
 namespace tri::tools {
 namespace {
@@ -16,13 +16,13 @@ namespace {
 double now() { return os::ticks_to_ns(os::ticks()); }
 
 // One thread's work: its share of each round, with the samples appended to `result`.
-void sample_round(const work_quantum& quantum, std::uint32_t count, double longest_s, loops::core_samples& result) {
+void sample_round(const work_quantum& quantum, std::uint32_t count, double longest_s, schedules::core_samples& result) {
   const std::uint32_t between_looks = std::isinf(longest_s) ? count : 50;
   const double until = now() + longest_s * 1e9;
   quantum();  // the first one after a pause is not a sample
   for (std::uint32_t done = 0; done < count && (done == 0 || now() < until);) {
     const std::uint32_t batch = std::min(between_looks, count - done);
-    const loops::core_samples more = loops::record_quanta(result.core, batch, quantum, now);
+    const schedules::core_samples more = schedules::record_quanta(result.core, batch, quantum, now);
     result.times.insert(result.times.end(), more.times.begin(), more.times.end());
     done += batch;
   }
@@ -56,10 +56,10 @@ work_quantum work_quantum::lasting(double nanoseconds) {
   return work_quantum(static_cast<std::uint32_t>(std::clamp(roots, 1.0, 4e9)));
 }
 
-std::vector<loops::core_samples> sample_cores(const sampling_plan& plan, const work_quantum& quantum,
-                                              const std::function<void(double)>& progress) {
+std::vector<schedules::core_samples> sample_cores(const sampling_plan& plan, const work_quantum& quantum,
+                                                  const std::function<void(double)>& progress) {
   const std::size_t count = plan.cores.size();
-  std::vector<loops::core_samples> results(count);
+  std::vector<schedules::core_samples> results(count);
   std::vector<std::exception_ptr> errors(count);
   // Between two phases only the calling thread runs. A thread that failed continues to arrive, without sampling.
   std::barrier phases(static_cast<std::ptrdiff_t>(count) + 1);
@@ -67,7 +67,7 @@ std::vector<loops::core_samples> sample_cores(const sampling_plan& plan, const w
   const std::uint32_t turns = plan.together ? 1 : static_cast<std::uint32_t>(count);
   for (std::size_t index = 0; index < count; ++index) {
     threads.emplace_back([&, index] {
-      loops::core_samples& own = results[index];
+      schedules::core_samples& own = results[index];
       own.core = plan.cores[index];
       own.times.reserve(plan.samples);
       try {

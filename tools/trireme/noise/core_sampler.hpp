@@ -8,7 +8,7 @@
 #include <limits>
 #include <vector>
 
-#include "schedules/noise_samples.hpp"
+#include "schedules/learning/noise_samples.hpp"
 
 namespace tri::tools {
 
@@ -36,7 +36,7 @@ struct sampling_plan {
 
 /// `progress`: called between rounds with the share that is done. Throws std::system_error when a thread cannot be
 /// bound to its core.
-std::vector<loops::core_samples> sample_cores(const sampling_plan& plan, const work_quantum& quantum,
-                                              const std::function<void(double)>& progress);
+std::vector<schedules::core_samples> sample_cores(const sampling_plan& plan, const work_quantum& quantum,
+                                                  const std::function<void(double)>& progress);
 
 }  // namespace tri::tools

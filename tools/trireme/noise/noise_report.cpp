@@ -10,8 +10,8 @@
 #include <stdexcept>
 
 #include "duration.hpp"
-#include "schedules/model.hpp"
-#include "schedules/weights.hpp"
+#include "schedules/learning/model.hpp"
+#include "schedules/learning/weights.hpp"
 
 namespace tri::tools {
 namespace {
@@ -22,9 +22,9 @@ constexpr std::size_t bar_width = 40;
 
 double us(double nanoseconds) { return nanoseconds / 1e3; }
 
-void check(std::span<const loops::core_samples> cores, const noise_settings& settings) {
+void check(std::span<const schedules::core_samples> cores, const noise_settings& settings) {
   if (cores.empty()) throw std::invalid_argument("noise: there are no cores");
-  for (const loops::core_samples& each : cores)
+  for (const schedules::core_samples& each : cores)
     if (each.times.empty()) throw std::invalid_argument(fmt::format("noise: core {} has no samples", each.core));
   if (!(settings.bin > 0.0))
     throw std::invalid_argument(
@@ -32,14 +32,14 @@ void check(std::span<const loops::core_samples> cores, const noise_settings& set
   if (!(settings.region_time > 0.0)) throw std::invalid_argument("noise: the loop takes 0 ns; above 0 would be right");
 }
 
-core_noise noise_of(const loops::core_samples& core, const noise_settings& settings) {
+core_noise noise_of(const schedules::core_samples& core, const noise_settings& settings) {
   core_noise result;
   result.core = core.core;
   result.samples = core.times.size();
-  result.summary = loops::summary_of(core.times);
-  result.undisturbed = loops::percentile(core.times, 10.0);
-  result.percentile_99 = loops::percentile(core.times, 99.0);
-  result.percentile = loops::percentile(core.times, settings.percent);
+  result.summary = schedules::summary_of(core.times);
+  result.undisturbed = schedules::percentile(core.times, 10.0);
+  result.percentile_99 = schedules::percentile(core.times, 99.0);
+  result.percentile = schedules::percentile(core.times, settings.percent);
   double beyond = 0.0;
   for (const double time : core.times) beyond += std::max(time - result.undisturbed, 0.0);
   if (result.undisturbed > 0.0) result.lost = beyond / (result.undisturbed * static_cast<double>(core.times.size()));
@@ -50,7 +50,7 @@ core_noise noise_of(const loops::core_samples& core, const noise_settings& setti
   return result;
 }
 
-std::vector<noise_bin> bins_of(std::span<const loops::core_samples> cores, double width) {
+std::vector<noise_bin> bins_of(std::span<const schedules::core_samples> cores, double width) {
   std::map<double, noise_bin> bins;
   for (std::size_t index = 0; index < cores.size(); ++index) {
     for (const double time : cores[index].times) {
@@ -89,32 +89,32 @@ std::vector<int> slow_ones(const noise_report& report) {
 
 }  // namespace
 
-noise_report report_of(std::span<const loops::core_samples> cores, const noise_settings& settings) {
+noise_report report_of(std::span<const schedules::core_samples> cores, const noise_settings& settings) {
   check(cores, settings);
   noise_report report;
   report.settings = settings;
   std::vector<double> medians;
   std::vector<double> excess;  // of all cores, each over its own undisturbed time: a slow core is not an event
-  const std::vector<int> slow = loops::slow_cores(cores, settings.slow_factor);
-  for (const loops::core_samples& each : cores) {
+  const std::vector<int> slow = schedules::slow_cores(cores, settings.slow_factor);
+  for (const schedules::core_samples& each : cores) {
     core_noise own = noise_of(each, settings);
     own.slow = std::find(slow.begin(), slow.end(), own.core) != slow.end();
     medians.push_back(own.summary.median);
     for (const double time : each.times) excess.push_back(std::max(time - own.undisturbed, 0.0));
     report.delay_in_region =
-        std::max(report.delay_in_region, loops::delay_in_region(each.times, settings.bin, settings.region_time));
+        std::max(report.delay_in_region, schedules::delay_in_region(each.times, settings.bin, settings.region_time));
     report.cores.push_back(own);
   }
-  const std::vector<double> weights = loops::weights_of(medians);
+  const std::vector<double> weights = schedules::weights_of(medians);
   for (std::size_t index = 0; index < weights.size(); ++index) report.cores[index].weight = weights[index];
   report.bins = bins_of(cores, settings.bin);
-  report.delay_by_percentile = loops::percentile(excess, settings.percent);
-  report.delay_by_extremes = loops::delay_by_extremes(excess);
+  report.delay_by_percentile = schedules::percentile(excess, settings.percent);
+  report.delay_by_extremes = schedules::delay_by_extremes(excess);
   const auto participants = static_cast<double>(cores.size());
-  report.dynamic_fraction = loops::dynamic_fraction({.iterations = participants,
-                                                     .iteration_time = settings.region_time,
-                                                     .participants = participants,
-                                                     .delay = report.delay_by_percentile});
+  report.dynamic_fraction = schedules::dynamic_fraction({.iterations = participants,
+                                                         .iteration_time = settings.region_time,
+                                                         .participants = participants,
+                                                         .delay = report.delay_by_percentile});
   const double static_fraction = std::floor((1.0 - report.dynamic_fraction) * 100.0) / 100.0;
   report.schedule = fmt::format("{}staggered,{}", slow.empty() ? "" : "weighted+", static_fraction);
   return report;

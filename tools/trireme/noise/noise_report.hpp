@@ -8,12 +8,12 @@
 #include <string>
 #include <vector>
 
-#include "schedules/noise_samples.hpp"
+#include "schedules/learning/noise_samples.hpp"
 
 namespace tri::tools {
 
 struct noise_settings {
-  double bin = loops::usual_bin;
+  double bin = schedules::usual_bin;
   double region_time = 1e6;  ///< of the loop that is planned for
   double percent = 99.9;     ///< the percentile that the suggested delay is
   double slow_factor = 1.05;
@@ -22,7 +22,7 @@ struct noise_settings {
 struct core_noise {
   int core = 0;
   std::uint64_t samples = 0;
-  loops::sample_summary summary;
+  schedules::sample_summary summary;
   /// The undisturbed time of a quantum: the 10th percentile. Not the least, because an occasionally faster clock
   /// (turbo) gives a few samples that are not representative.
   double undisturbed = 0.0;
@@ -55,7 +55,7 @@ struct noise_report {
 };
 
 /// Throws std::invalid_argument when there are no samples or a setting is out of its range.
-noise_report report_of(std::span<const loops::core_samples> cores, const noise_settings& settings);
+noise_report report_of(std::span<const schedules::core_samples> cores, const noise_settings& settings);
 
 /// At most `most` bins: the first ones as they are, then wider and wider ones.
 std::vector<noise_bin> joined_bins(std::span<const noise_bin> bins, std::size_t most);

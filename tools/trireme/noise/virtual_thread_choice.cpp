@@ -11,7 +11,7 @@
 
 #include "noise/core_sampler.hpp"
 #include "os/cgroup.hpp"
-#include "os/pinning.hpp"
+#include "os/cpu/pinning.hpp"
 
 namespace tri::tools {
 namespace {
@@ -34,7 +34,7 @@ double usual_time(std::span<const double> times) {
   std::array<double, parts> means{};
   for (std::size_t part = 0; part < parts; ++part) {
     const std::size_t first = times.size() * part / parts;
-    means[part] = loops::summary_of(times.subspan(first, times.size() * (part + 1) / parts - first)).mean;
+    means[part] = schedules::summary_of(times.subspan(first, times.size() * (part + 1) / parts - first)).mean;
   }
   std::ranges::sort(means);
   return means[parts / 2];
@@ -42,14 +42,14 @@ double usual_time(std::span<const double> times) {
 
 }  // namespace
 
-virtual_thread_choice choose_virtual_threads(std::span<const loops::core_samples> cores) {
+virtual_thread_choice choose_virtual_threads(std::span<const schedules::core_samples> cores) {
   if (cores.size() < 2) return {0, one_core};
   // Relative to the best core, so that a permanently slow one also counts.
   double best = std::numeric_limits<double>::infinity();
-  for (const loops::core_samples& each : cores) best = std::min(best, loops::percentile(each.times, 10.0));
+  for (const schedules::core_samples& each : cores) best = std::min(best, schedules::percentile(each.times, 10.0));
   double most = 0.0;
   int core = cores.front().core;
-  for (const loops::core_samples& each : cores) {
+  for (const schedules::core_samples& each : cores) {
     const double share = 1.0 - best / usual_time(each.times);
     if (share > most) {
       most = share;

@@ -9,7 +9,7 @@
 #include <span>
 #include <string>
 
-#include "schedules/noise_samples.hpp"
+#include "schedules/learning/noise_samples.hpp"
 
 namespace tri::tools {
 
@@ -19,7 +19,7 @@ struct virtual_thread_choice {
 };
 
 /// From samples of a fixed quantum on each core. Throws std::invalid_argument when a core has no samples.
-virtual_thread_choice choose_virtual_threads(std::span<const loops::core_samples> cores);
+virtual_thread_choice choose_virtual_threads(std::span<const schedules::core_samples> cores);
 
 /// The reason in the environment against sampling; empty: none. `value_of(name)` is empty for variables that are not
 /// set. `cores`: available to this process; `quota`: its container's CPU limit, if set.

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "duration.hpp"
-#include "schedules/noise_samples.hpp"
+#include "schedules/learning/noise_samples.hpp"
 
 namespace tri::tools {
 
@@ -17,7 +17,7 @@ spread spread_of(std::span<const double> times) {
   spread result;
   result.count = times.size();
   if (times.empty()) return result;
-  const loops::sample_summary summary = loops::summary_of(times);
+  const schedules::sample_summary summary = schedules::summary_of(times);
   result.mean = summary.mean;
   result.median = summary.median;
   result.least = summary.least;
@@ -40,7 +40,8 @@ std::string histogram_text(std::span<const double> times, double width) {
     throw std::invalid_argument(fmt::format("bins of {} for times up to {} would be more than {:.0f}; take longer ones",
                                             format_duration(width), format_duration(largest), most_bins));
   }
-  const std::vector<std::uint64_t> counts = loops::histogram_of(times, width, static_cast<std::size_t>(most_bins) + 1);
+  const std::vector<std::uint64_t> counts =
+      schedules::histogram_of(times, width, static_cast<std::size_t>(most_bins) + 1);
   const double most = static_cast<double>(*std::max_element(counts.begin(), counts.end()));
   const auto first = std::find_if(counts.begin(), counts.end(), [](std::uint64_t count) { return count > 0; });
   std::string text = fmt::format("{:>12} {:>8}\n", "from", "count");

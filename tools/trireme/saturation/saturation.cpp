@@ -16,8 +16,8 @@
 #include <thread>
 
 #include "os/clock.hpp"
-#include "os/pinning.hpp"
-#include "os/topology.hpp"
+#include "os/cpu/pinning.hpp"
+#include "os/cpu/topology.hpp"
 
 namespace tri::tools {
 namespace {

@@ -8,7 +8,7 @@
 #include <numeric>
 #include <stdexcept>
 
-#include "schedules/noise_samples.hpp"
+#include "schedules/learning/noise_samples.hpp"
 
 namespace tri::tools {
 namespace {
@@ -37,7 +37,7 @@ std::vector<operation_slack> slack_of(std::span<const operation_waits> waits) {
     for (std::size_t pe = 0; pe < each.of_pe.size(); ++pe) {
       if (each.of_pe[pe].empty())
         throw std::invalid_argument(fmt::format("slack: PE {} has no waits in {}", pe, each.operation));
-      const loops::sample_summary summary = loops::summary_of(each.of_pe[pe]);
+      const schedules::sample_summary summary = schedules::summary_of(each.of_pe[pe]);
       slack.pes.push_back({summary.mean, summary.median, summary.largest, deviation_of(each.of_pe[pe])});
       means.push_back(summary.mean);
       deviations.push_back(slack.pes.back().deviation);

@@ -83,7 +83,7 @@ std::string text_of_prediction(const trace_folder& trace, const std::vector<rece
                                const prediction::prediction_options& options) {
   constexpr std::size_t shown = 5;  // +1 to +5
   std::string text = fmt::format("{:<26} {:<9} {:>9} {:<10}", "stream", "order", "messages", "predictor");
-  for (std::size_t i = 0; i < shown; ++i) text += fmt::format("{:>7}", fmt::format("+{}", prediction::lookaheads[i]));
+  for (std::size_t i = 0; i < shown; ++i) text += fmt::format("{:>7}", fmt::format("+{}", sim::lookaheads[i]));
   text += "   % right: sender and size\n";
   using prediction::predictor_kind;
   for (const receive_stream& stream : streams)
@@ -95,7 +95,7 @@ std::string text_of_prediction(const trace_folder& trace, const std::vector<rece
            {predictor_kind::dpd, predictor_kind::shortdpd, predictor_kind::early, predictor_kind::graph}) {
         prediction::prediction_options wanted = options;
         wanted.kind = kind;
-        const prediction::accuracy result = prediction::measure(wanted, facts);
+        const sim::accuracy result = sim::measure(wanted, facts);
         text += fmt::format("{:<26} {:<9} {:>9} {:<10}", name_of(trace, stream), logical ? "logical" : "physical",
                             messages.size(), prediction::name_of(kind));
         for (std::size_t i = 0; i < shown; ++i) text += fmt::format("{:7.1f}", 100 * result.rate(i));

@@ -14,12 +14,14 @@
 namespace tri::board {
 struct task_handle;
 }  // namespace tri::board
+namespace tri::schedules {
+class loop_times;
+struct loop_layout;
+}  // namespace tri::schedules
 
 namespace tri::loops {
 
 class loop_participant;
-class loop_times;
-struct loop_layout;
 
 /// Runs iterations [first, last) as participant `number`. May throw.
 using loop_body = void (*)(const void* context, std::uint64_t first, std::uint64_t last, int number);
@@ -46,11 +48,11 @@ class alignas(64) loop_call {
       std::rethrow_exception(std::exchange(error_, nullptr));
   }
 
-  loop_times* times = nullptr;              ///< when this execution is measured
+  schedules::loop_times* times = nullptr;   ///< when this execution is measured
   std::uint32_t* tasklet_owners = nullptr;  ///< when the tasklets of the layout remember their last participant
 
  private:
-  friend board::task_handle post_loop(loop_participant&, loop_call&, const loop_layout&, bool);
+  friend board::task_handle post_loop(loop_participant&, loop_call&, const schedules::loop_layout&, bool);
   friend struct loop_arguments;
   void run_measured(const void* context, std::uint64_t first, std::uint64_t last, int number);
   void run_claims(const void* context, std::uint64_t first, std::uint64_t last, int number);
@@ -59,7 +61,7 @@ class alignas(64) loop_call {
   loop_body body_;
   const void* context_;
   std::size_t bytes_;
-  const loop_layout* layout_ = nullptr;  // when claim numbers must be looked up in a table
+  const schedules::loop_layout* layout_ = nullptr;  // when claim numbers must be looked up in a table
   std::atomic<bool> failed_{false};
   std::exception_ptr error_;
 };

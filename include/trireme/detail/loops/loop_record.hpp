@@ -12,13 +12,14 @@
 namespace tri::loops {
 class started_loop;
 }  // namespace tri::loops
+namespace tri::schedules {
+class automatic_schedule;
+class learning_schedule;
+}  // namespace tri::schedules
 
 #pragma GCC visibility push(default)
 
 namespace tri::loops {
-
-class automatic_schedule;
-class learning_schedule;
 
 /// The memory of one call site that runs a loop. Any thread may use it; when two run the loop at the same
 /// time, one of them runs without memory.
@@ -31,8 +32,8 @@ class loop_record {
   loop_record& operator=(const loop_record&) = delete;
 
   /// What was learned. Call only while no execution is running.
-  const automatic_schedule& automatic() const;
-  const learning_schedule& named() const;
+  const schedules::automatic_schedule& automatic() const;
+  const schedules::learning_schedule& named() const;
 
  private:
   friend class record_user;
@@ -41,7 +42,7 @@ class loop_record {
 };
 
 /// Runs all iterations and returns when they are done; an exception of a body is stored in the call. Any thread.
-void run_loop(loop_call& call, std::uint64_t items, const schedule& which, loop_record* record);
+void run_loop(loop_call& call, std::uint64_t items, const schedules::schedule& which, loop_record* record);
 
 /// The same in two steps, which must be taken by the same thread. The record, if any, is in use in between. If the loop
 /// outlives the thread, it reports that instead of waiting.
@@ -49,7 +50,8 @@ struct end_started_loop {
   void operator()(started_loop* started) const;  ///< waits, unless that was done
 };
 using started_loop_ptr = std::unique_ptr<started_loop, end_started_loop>;
-started_loop_ptr start_loop(loop_call& call, std::uint64_t items, const schedule& which, loop_record* record);
+started_loop_ptr start_loop(loop_call& call, std::uint64_t items, const schedules::schedule& which,
+                            loop_record* record);
 /// Takes part, then returns when all iterations have run. Throws std::logic_error on another thread.
 void wait_for(started_loop& started);
 /// Every iteration has run. Throws std::logic_error on another thread.

@@ -10,7 +10,7 @@
 
 #pragma GCC visibility push(default)
 
-namespace tri::loops {
+namespace tri::schedules {
 
 enum class schedule_kind : std::uint8_t {
   automatic,          ///< the default: learns from earlier executions of the same loop (automatic_schedule.hpp)
@@ -87,6 +87,6 @@ bool has_model(schedule_kind kind);
 /// The names that parse_schedule accepts: our own, the dissertation's, and those added by the program.
 std::vector<std::string> schedule_names();
 
-}  // namespace tri::loops
+}  // namespace tri::schedules
 
 #pragma GCC visibility pop

@@ -15,7 +15,7 @@
 
 #pragma GCC visibility push(default)
 
-namespace tri::loops {
+namespace tri::schedules {
 
 template <class T>
 class ordered_partials {
@@ -118,6 +118,6 @@ class ordered_partials {
   std::vector<part> together_;
 };
 
-}  // namespace tri::loops
+}  // namespace tri::schedules
 
 #pragma GCC visibility pop

@@ -1,0 +1,23 @@
+// What an intercepted request may stand for besides a single message: several messages with a final step, or work done
+// by other ranks. With the call guard.
+#pragma once
+
+namespace tri::mpi {
+
+class session;
+
+class nonblocking_operation {
+ public:
+  nonblocking_operation() = default;
+  nonblocking_operation(const nonblocking_operation&) = delete;
+  nonblocking_operation& operator=(const nonblocking_operation&) = delete;
+  virtual ~nonblocking_operation() = default;
+  /// The rest is local to this process and done in `finish`: no other rank waits for it.
+  virtual bool is_done(session& in) = 0;
+  /// Once, when done. MPI_SUCCESS or the class of an error.
+  virtual int finish(session& in) = 0;
+  /// Whether the MPI library must be polled: it sends no wake-up.
+  virtual bool asks_library() const { return false; }
+};
+
+}  // namespace tri::mpi
