@@ -7,8 +7,8 @@
 // The same numbers, bit for bit, whichever it is; md_serial gives them too.
 #include <fmt/format.h>
 
+#include "md/parallel/simulation.hpp"
 #include "md/program.hpp"
-#include "md/simulation.hpp"
 #include "trireme/run.hpp"
 
 int main(int argc, char** argv) {

@@ -8,8 +8,8 @@
 #include <numeric>
 #include <stdexcept>
 
-#include "md/lammps_data.hpp"
-#include "md/patch_grid.hpp"
+#include "md/files/lammps_data.hpp"
+#include "md/patches/patch_grid.hpp"
 
 namespace md {
 namespace {

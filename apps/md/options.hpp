@@ -6,9 +6,9 @@
 #include <optional>
 #include <string>
 
-#include "md/restart.hpp"
+#include "md/files/restart.hpp"
+#include "md/files/trajectory.hpp"
 #include "md/settings.hpp"
-#include "md/trajectory.hpp"
 
 namespace md {
 

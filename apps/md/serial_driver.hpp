@@ -4,11 +4,11 @@
 
 #include <memory>
 
-#include "md/atoms.hpp"
-#include "md/pair_list.hpp"
-#include "md/restart.hpp"
+#include "md/files/restart.hpp"
+#include "md/forces/pair_list.hpp"
+#include "md/output/thermo.hpp"
 #include "md/settings.hpp"
-#include "md/thermo.hpp"
+#include "md/system/atoms.hpp"
 
 namespace md {
 

@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "md/types.hpp"
+#include "md/system/types.hpp"
 
 namespace md {
 

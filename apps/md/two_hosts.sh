@@ -6,9 +6,10 @@
 #   two_hosts.sh build/release --launcher mpich --tri-wire mpi      MPICH starts the processes and carries their messages
 #   two_hosts.sh build/release --unplug 2,1 --steps 20000      the cable is out for a second, two seconds after the first
 #                                                              1,000 packets have come, so that the simulation runs
-# Status 77, and why, where namespaces cannot be made or the launcher is not installed.
+# Status 77, and why, where namespaces cannot be made or the launcher is not installed; 1 where the run was over before
+# the cable was out and in again.
 set -euo pipefail
-usage() { sed -n 2,9p "$0" | cut -c3- >&2; exit 2; }
+usage() { sed -n 2,10p "$0" | cut -c3- >&2; exit 2; }
 [ $# -ge 1 ] && [ -x "$1/bin/trireme" ] || usage
 build=$(realpath "$1")
 here=$(realpath "$(dirname "$0")")
@@ -40,6 +41,7 @@ case $launcher in
 esac
 
 hosts=("trireme-a-$$" "trireme-b-$$")
+went_on=$(mktemp)  # not empty: the cable was out for a moment, and then 100 packets have come
 remove() {
   for host in "${hosts[@]}"; do
     # Of Open MPI a daemon may be left that waits for its launcher.
@@ -47,6 +49,7 @@ remove() {
     ip netns delete "$host" 2>/dev/null || true
     rm -rf "/etc/netns/$host"
   done
+  rm -f "$went_on"
 }
 trap remove EXIT
 trap 'exit 130' INT TERM
@@ -79,16 +82,27 @@ if [ -n "$unplug" ]; then
     while [ "$(packets)" -lt 1000 ]; do sleep 0.05; done
     sleep "$after"
     ip -n "${hosts[0]}" link set "tri$$" down
-    [ "$unplug" = "$after" ] || { sleep "${unplug#*,}"; ip -n "${hosts[0]}" link set "tri$$" up; }
+    if [ "$unplug" != "$after" ]; then
+      sleep "${unplug#*,}"
+      before=$(packets)
+      ip -n "${hosts[0]}" link set "tri$$" up
+      while [ "$(packets)" -lt $((before + 100)) ]; do sleep 0.05; done
+      echo yes > "$went_on"
+    fi
   } > /dev/null 2>&1 &
 fi
+status=0
 case $launcher in
-  trireme) "$build/bin/trireme" run -n "$processes" --pes 1 --rsh "$shell" --hosts "${hosts[0]},${hosts[1]}" "$build/apps/md/md" "$@" ;;
+  trireme) "$build/bin/trireme" run -n "$processes" --pes 1 --rsh "$shell" --hosts "${hosts[0]},${hosts[1]}" "$build/apps/md/md" "$@" || status=$? ;;
   openmpi)
     export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
     on_first_host mpirun.openmpi -n "$processes" --bind-to none --host "${hosts[0]}:$each,${hosts[1]}:$each" \
-      --mca plm_rsh_agent "$shell" "$build/apps/md/md" "$@" --tri-pes 1 ;;
+      --mca plm_rsh_agent "$shell" "$build/apps/md/md" "$@" --tri-pes 1 || status=$? ;;
   mpich)
     on_first_host mpiexec.hydra -n "$processes" -ppn "$each" -launcher ssh -launcher-exec "$shell" \
-      -hosts "${hosts[0]},${hosts[1]}" "$build/apps/md/md" "$@" --tri-pes 1 ;;
+      -hosts "${hosts[0]},${hosts[1]}" "$build/apps/md/md" "$@" --tri-pes 1 || status=$? ;;
 esac
+case $unplug in
+  *,*) [ $status != 0 ] || [ -s "$went_on" ] || { echo "two_hosts.sh: the run ended before the cable was in again" >&2; exit 1; } ;;
+esac
+exit $status

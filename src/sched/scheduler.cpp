@@ -342,7 +342,11 @@ std::int64_t scheduler::longest_sleep_ns(bool waiting_on_result) const {
   std::int64_t limit_ns = -1;
   const auto no_longer_than = [&](std::int64_t ns) { limit_ns = limit_ns < 0 ? ns : std::min(limit_ns, ns); };
   if (runtime_.values().longest_sleep_ms > 0) no_longer_than(runtime_.values().longest_sleep_ms * ns_of_ms);
-  if (waiting_on_result && runtime_.values().stall_report_s > 0) no_longer_than(between_stall_checks_ns);
+  if (const double report_s = runtime_.values().stall_report_s; waiting_on_result && report_s > 0) {
+    // A report that is wanted sooner is looked for sooner, but without using the core up.
+    no_longer_than(report_s >= 1 ? between_stall_checks_ns
+                                 : std::max(ns_of_ms, static_cast<std::int64_t>(report_s * 1e9)));
+  }
   if (!timers_.empty()) {
     const std::uint64_t now = os::ticks();
     const std::uint64_t deadline = timers_.front().deadline_ticks;

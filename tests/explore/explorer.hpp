@@ -1,32 +1,34 @@
 // Drives a protocol through its interleavings. A model is a copyable value, of one of two kinds:
 //
-//   struct agents {                          struct channels {
-//     int agents() const;                      int steps();                  // possible now: deliver from some
-//     channel, ... bool enabled(int agent) const;           void take(int step);          // throws std::exception
-//     where the protocol void step(int agent);                                                  // is wrong std::string
-//     fault() const;               void check_end();             // no step is possible: throws where std::string
-//     fault_at_end() const;                                      // something is left over void
-//     append_key(std::string&) const;     void encode(std::string&);
-//   };                                       };
+//   struct agents {                                struct channels {
+//     int agents() const;                            int steps();           // possible now: deliver from some
+//     bool enabled(int agent) const;                                        // channel, ...
+//     void step(int agent);                          void take(int step);   // throws std::exception where the
+//     std::string fault() const;                                            // protocol is wrong
+//     std::string fault_at_end() const;              void check_end();      // no step is possible: throws where
+//     void append_key(std::string&) const;                                  // something is left over
+//   };                                               void encode(fingerprint&);
+//                                                  };
 //
 // Agents share memory: each step of one is one access to what they share, with the private work that follows it. The
 // memory is sequentially consistent: this finds wrong protocols, while interleavings.hpp and the thread sanitizer look
-// after memory orders. Channels are state machines that send each other messages. `append_key` and `encode` append
+// after memory orders. Channels are state machines that send each other messages. `append_key` and `encode` have
 // everything that decides the future, so equal bytes are equal states. fault() is empty when a state is sound,
 // fault_at_end() when one may be the last.
+//
+// explore_all() copies the model at each step. Where that is what costs, in_place.hpp has explore_all_in_place().
 #pragma once
 
-#include <array>
 #include <cstdint>
-#include <cstring>
 #include <exception>
+#include <optional>
 #include <random>
 #include <string>
-#include <string_view>
 #include <type_traits>
-#include <unordered_set>
 #include <utility>
 #include <vector>
+
+#include "explore/fingerprints.hpp"
 
 namespace tri::explore {
 
@@ -80,14 +82,23 @@ bool possible(const Model& state, int choice) {
   }
 }
 
+// Models that live outside the program's heap have a guard for whatever may allocate; what it returns is outside.
+struct no_guard {
+  no_guard() {}
+};
+
 // Returns the fault.
-template <class Model>
+template <class Guard = no_guard, class Model>
 std::string take(Model& state, int choice) {
   if constexpr (with_agents<Model>) {
-    state.step(choice);
+    {
+      const Guard guard;
+      state.step(choice);
+    }
     return state.fault();
   } else {
     try {
+      const Guard guard;
       state.take(choice);
     } catch (const std::exception& error) {
       return error.what();
@@ -96,12 +107,13 @@ std::string take(Model& state, int choice) {
   }
 }
 
-template <class Model>
+template <class Guard = no_guard, class Model>
 std::string fault_at_end(Model& state) {
   if constexpr (with_agents<Model>) {
     return state.fault_at_end();
   } else {
     try {
+      const Guard guard;
       state.check_end();
     } catch (const std::exception& error) {
       return error.what();
@@ -110,39 +122,18 @@ std::string fault_at_end(Model& state) {
   }
 }
 
-// 128 bits tell states apart: of 10^7 states two are taken for one with a chance of 10^-25.
-using state_key = std::array<std::uint64_t, 2>;
-struct first_word {
-  std::size_t operator()(const state_key& key) const { return key[0]; }
-};
-
-inline state_key key_of_bytes(std::string_view bytes) {
-  state_key key = {0x9e3779b97f4a7c15U ^ bytes.size(), 0xc2b2ae3d27d4eb4fU + bytes.size()};
-  const auto mix = [&](std::uint64_t word) {
-    key[0] = (key[0] ^ word) * 0x9e3779b97f4a7c15U;
-    key[0] ^= key[0] >> 29U;
-    key[1] = (key[1] + word) * 0xff51afd7ed558ccdU;
-    key[1] ^= key[1] >> 32U;
-  };
-  for (; bytes.size() >= sizeof(std::uint64_t); bytes.remove_prefix(sizeof(std::uint64_t))) {
-    std::uint64_t word;
-    std::memcpy(&word, bytes.data(), sizeof word);
-    mix(word);
-  }
-  for (const char byte : bytes) mix(static_cast<unsigned char>(byte));
-  return key;
-}
-
 template <class Model>
-state_key key_of(Model& state) {
-  static thread_local std::string bytes;
-  bytes.clear();
+fingerprint fingerprint_of(Model& state) {
+  fingerprint made;
   if constexpr (with_agents<Model>) {
+    static thread_local std::string bytes;
+    bytes.clear();
     state.append_key(bytes);
+    made.put_bytes(bytes);
   } else {
-    state.encode(bytes);
+    state.encode(made);
   }
-  return key_of_bytes(bytes);
+  return made;
 }
 
 // One path of random steps from `state`, which is left where the path ends. Returns whether it came to an end.
@@ -150,18 +141,22 @@ template <class Model>
 bool random_path(Model& state, std::mt19937_64& random, std::uint64_t most_steps, model_outcome& result) {
   std::vector<int> ready;
   for (std::uint64_t count = 0; count <= most_steps; ++count) {
-    ready.clear();
-    const int all = choices(state);
-    for (int choice = 0; choice < all; ++choice) {
-      if (possible(state, choice)) ready.push_back(choice);
+    int all = choices(state);
+    if constexpr (with_agents<Model>) {
+      ready.clear();
+      for (int choice = 0; choice < all; ++choice) {
+        if (possible(state, choice)) ready.push_back(choice);
+      }
+      all = static_cast<int>(ready.size());
     }
-    if (ready.empty()) {
+    if (all == 0) {
       ++result.ends;
       result.fault = fault_at_end(state);
       return true;
     }
     if (count == most_steps) return false;
-    const int choice = ready[random() % ready.size()];
+    const std::size_t drawn = random() % static_cast<std::uint64_t>(all);
+    const int choice = with_agents<Model> ? ready[drawn] : static_cast<int>(drawn);
     ++result.steps;
     result.schedule.push_back(choice);
     result.fault = take(state, choice);
@@ -170,59 +165,94 @@ bool random_path(Model& state, std::mt19937_64& random, std::uint64_t most_steps
   return false;
 }
 
-}  // namespace detail
-
-// All interleavings, depth first, each state once.
+// The states from the first one to the one that is being visited, and the one that a step leads to.
 template <class Model>
-model_outcome explore_all(const Model& start, std::uint64_t most_states = 5'000'000) {
+class copied_path {
+ public:
+  using guard = no_guard;
+
+  explicit copied_path(const Model& start) : next_(start) {}
+  /// The state at the end of the path.
+  Model& end() { return states_.back(); }
+  /// The same as a new state, to take a step in it.
+  Model& begin_next() { return next_.emplace(states_.back()); }
+  Model& next() { return *next_; }
+  /// The new state becomes the end.
+  void push() { states_.push_back(std::move(*next_)); }
+  void pop() { states_.pop_back(); }
+
+ private:
+  std::vector<Model> states_;
+  std::optional<Model> next_;
+};
+
+// All interleavings, depth first, each state once. The path has one new state: the first.
+template <class Path>
+model_outcome explore_along(Path& path, std::uint64_t most_states) {
+  using guard = typename Path::guard;
+  using model = std::remove_reference_t<decltype(path.next())>;
   struct level {
-    Model state;
     int choices;
     int next = 0;
     bool moved = false;
   };
   model_outcome result;
-  std::unordered_set<detail::state_key, detail::first_word> seen;
-  std::vector<level> path;
+  fingerprint_set seen;
+  std::vector<level> levels;
   // `extra`: a step that is not on the path, because its state did not come to be.
   const auto fail = [&](std::string fault, int extra = -1) {
     result.fault = std::move(fault);
-    for (std::size_t depth = 0; depth + 1 < path.size(); ++depth) result.schedule.push_back(path[depth].next - 1);
+    for (std::size_t depth = 0; depth + 1 < levels.size(); ++depth) result.schedule.push_back(levels[depth].next - 1);
     if (extra >= 0) result.schedule.push_back(extra);
     return result;
   };
-  const auto enter = [&](Model state) {
-    if (!seen.insert(detail::key_of(state)).second) return;
+  const auto enter_next = [&] {
+    if (!seen.insert(fingerprint_of(path.next()))) return;
     ++result.states;
-    const int choices = detail::choices(state);
-    path.push_back({std::move(state), choices});
+    int choices_of_next = 0;
+    {
+      const guard now;
+      choices_of_next = choices(path.next());
+    }
+    path.push();
+    levels.push_back({choices_of_next});
   };
 
-  enter(start);
-  if constexpr (detail::with_agents<Model>) {
-    if (std::string fault = start.fault(); !fault.empty()) return fail(std::move(fault));
+  enter_next();
+  if constexpr (with_agents<model>) {
+    if (std::string fault = path.end().fault(); !fault.empty()) return fail(std::move(fault));
   }
-  while (!path.empty()) {
-    level& here = path.back();
+  while (!levels.empty()) {
+    level& here = levels.back();
     if (here.next == here.choices) {
       if (!here.moved) {
         ++result.ends;
-        if (std::string fault = detail::fault_at_end(here.state); !fault.empty()) return fail(std::move(fault));
+        if (std::string fault = fault_at_end<guard>(path.end()); !fault.empty()) return fail(std::move(fault));
       }
-      path.pop_back();
+      path.pop();
+      levels.pop_back();
       continue;
     }
     const int choice = here.next++;
-    if (!detail::possible(here.state, choice)) continue;
+    if (!possible(path.end(), choice)) continue;
     here.moved = true;
     ++result.steps;
-    Model after = here.state;
-    if (std::string fault = detail::take(after, choice); !fault.empty()) return fail(std::move(fault), choice);
-    enter(std::move(after));
+    if (std::string fault = take<guard>(path.begin_next(), choice); !fault.empty())
+      return fail(std::move(fault), choice);
+    enter_next();
     if (result.states >= most_states) return result;
   }
   result.complete = true;
   return result;
+}
+
+}  // namespace detail
+
+// All interleavings, depth first, each state once.
+template <class Model>
+model_outcome explore_all(const Model& start, std::uint64_t most_states = 5'000'000) {
+  detail::copied_path<Model> path(start);
+  return detail::explore_along(path, most_states);
 }
 
 // Random schedules of a scope that is too large to exhaust; the same seed gives the same schedules.

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "credit_pool_world.hpp"
-#include "explore/explorer.hpp"
+#include "explore/in_place.hpp"
 
 namespace tri::flow {
 namespace {
@@ -19,7 +19,7 @@ const std::vector<std::uint64_t> memory_sizes = {0,   1,   63,  64,  65,  100, 1
                                                  300, 320, 384, 448, 500, 512, 513, 640, 768, 1024, 4096};
 
 void explore(const credit_pool_scope& what, std::size_t* states) {
-  const auto result = explore::explore_all(credit_pool_world(what), state_limit);
+  const auto result = explore::explore_all_in_place(credit_pool_world(what), state_limit);
   *states += result.states;
   EXPECT_EQ(result.failure(), "") << "limit " << what.limit;
   EXPECT_TRUE(result.complete) << "limit " << what.limit;

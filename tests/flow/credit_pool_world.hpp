@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "explore/fingerprints.hpp"
 #include "flow/credit_pool.hpp"
 
 namespace tri::flow {
@@ -99,13 +100,8 @@ class credit_pool_world final : private credit_pool_owner {
     if (memory_.somebody_asks()) throw std::logic_error("the queue of those that ask is not empty");
   }
 
-  void encode(std::string& bytes) const {
-    const auto put = [&bytes](std::uint64_t word) {
-      const std::size_t at = bytes.size();
-      bytes += '\0';
-      for (; word != 0; word >>= 8U) bytes += static_cast<char>(word & 0xffU);
-      bytes[at] = static_cast<char>(bytes.size() - at);
-    };
+  void encode(explore::fingerprint& state) const {
+    const auto put = [&state](std::uint64_t word) { state.put(word); };
     memory_.encode(put);
     put(std::uint64_t{changed_} * 2 + std::uint64_t{failed_});
     for (const std::uint64_t cost : in_use_) put(cost);

@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "explore/explorer.hpp"
+#include "explore/in_place.hpp"
 #include "programs.hpp"
 
 namespace tri::flow {
@@ -13,7 +13,7 @@ namespace {
 void explore(program which, std::uint64_t memory, std::size_t window) {
   scope what = make_scope(which, 2, 3, memory, window);
   what.late_data = what.late_packets = false;
-  const auto result = explore::explore_all(flow_world<>(what), 4'000'000);
+  const auto result = explore::explore_all_in_place(flow_world<>(what), 4'000'000);
   EXPECT_EQ(result.failure(), "") << "memory " << memory;
   EXPECT_TRUE(result.complete) << "memory " << memory;
   EXPECT_GT(result.ends, 0U);

@@ -6,7 +6,7 @@
 #include <tuple>
 #include <vector>
 
-#include "explore/explorer.hpp"
+#include "explore/in_place.hpp"
 #include "programs.hpp"
 
 namespace tri::flow {
@@ -23,9 +23,20 @@ std::vector<std::uint64_t> memory_sizes(std::size_t most_records) {
   return sizes;
 }
 
-std::string explore(const scope& what, std::size_t* states) {
-  const auto result = explore::explore_all(flow_world<>(what), state_limit);
-  *states += result.states;
+// What was visited, of all scopes of a test.
+struct visits {
+  ~visits() {
+    testing::Test::RecordProperty("states", std::to_string(states));
+    testing::Test::RecordProperty("ends", std::to_string(ends));
+  }
+  std::uint64_t states = 0;
+  std::uint64_t ends = 0;
+};
+
+std::string explore(const scope& what, visits* of) {
+  const auto result = explore::explore_all_in_place(flow_world<>(what), state_limit);
+  of->states += result.states;
+  of->ends += result.ends;
   if (!result.complete && result.failure().empty()) return "more states than the limit";
   if (result.ends == 0 && result.failure().empty()) return "no end";
   return result.failure();
@@ -46,28 +57,26 @@ class every_interleaving : public testing::TestWithParam<variant> {
   // Two senders with two messages each, `change`d, with every size of memory up to so many records.
   template <class Change>
   void of_each_memory(std::size_t most_records, Change&& change) {
-    std::size_t states = 0;
+    visits visited;
     for (const std::uint64_t memory : memory_sizes(most_records)) {
       scope what = make(2, 2, memory, 1);
       change(what);
-      EXPECT_EQ(explore(what, &states), "") << "memory " << memory;
+      EXPECT_EQ(explore(what, &visited), "") << "memory " << memory;
     }
-    RecordProperty("states", static_cast<int>(states));
   }
 };
 
 TEST_P(every_interleaving, of_two_senders_with_two_messages_each) {
-  std::size_t states = 0;
+  visits visited;
   for (const std::uint64_t memory : memory_sizes(8)) {
     scope what = make(2, 2, memory, 4);
     what.late_data = what.late_packets = false;
-    EXPECT_EQ(explore(what, &states), "") << "memory " << memory;
+    EXPECT_EQ(explore(what, &visited), "") << "memory " << memory;
     what.window = 1;
-    EXPECT_EQ(explore(what, &states), "") << "memory " << memory << ", one receive at a time";
+    EXPECT_EQ(explore(what, &visited), "") << "memory " << memory << ", one receive at a time";
     if (what.pace == restart_pace::as_served) what.pace = restart_pace::all_at_once;
-    EXPECT_EQ(explore(what, &states), "") << "memory " << memory << ", all restarted at once";
+    EXPECT_EQ(explore(what, &visited), "") << "memory " << memory << ", all restarted at once";
   }
-  RecordProperty("states", static_cast<int>(states));
 }
 
 TEST_P(every_interleaving, with_late_data_and_buffers_in_use) {
@@ -75,15 +84,14 @@ TEST_P(every_interleaving, with_late_data_and_buffers_in_use) {
 }
 
 TEST_P(every_interleaving, of_one_sender_with_three_messages_and_everything_late) {
-  std::size_t states = 0;
+  visits visited;
   for (const std::size_t answers : {1U, 4U}) {
     for (const std::uint64_t memory : memory_sizes(7)) {
       scope what = make(1, 3, memory, 3);
       what.answers = answers;
-      EXPECT_EQ(explore(what, &states), "") << "memory " << memory << ", places for answers " << answers;
+      EXPECT_EQ(explore(what, &visited), "") << "memory " << memory << ", places for answers " << answers;
     }
   }
-  RecordProperty("states", static_cast<int>(states));
 }
 
 TEST_P(every_interleaving, with_receives_that_are_given_up_and_made_again) {
@@ -95,13 +103,12 @@ TEST_P(every_interleaving, with_receives_that_are_given_up_and_made_again) {
 }
 
 TEST_P(every_interleaving, with_a_receive_given_up_and_everything_late) {
-  std::size_t states = 0;
+  visits visited;
   for (const std::uint64_t memory : memory_sizes(6)) {
     scope what = make(1, 2, memory, 2);
     what.withdrawals = 2;
-    EXPECT_EQ(explore(what, &states), "") << "memory " << memory;
+    EXPECT_EQ(explore(what, &visited), "") << "memory " << memory;
   }
-  RecordProperty("states", static_cast<int>(states));
 }
 
 TEST_P(every_interleaving, with_memory_that_buffers_may_not_take) {
@@ -133,21 +140,20 @@ std::vector<std::vector<prediction::expected_message>> plans_of(std::size_t send
 }
 
 TEST_P(every_interleaving, with_credits_of_one_sender_and_everything_late) {
-  std::size_t states = 0;
+  visits visited;
   for (const std::uint64_t memory : {std::uint64_t{0}, record_bytes, 3 * record_bytes, 8 * record_bytes}) {
     for (const std::uint64_t first_size : {0U, 1U}) {
       scope what = make(1, 2, memory, 1, first_size);
       what.credits = 512;
       what.plans = plans_of(1);
       what.most_plans = 2;
-      EXPECT_EQ(explore(what, &states), "") << "memory " << memory;
+      EXPECT_EQ(explore(what, &visited), "") << "memory " << memory;
     }
   }
-  RecordProperty("states", static_cast<int>(states));
 }
 
 TEST_P(every_interleaving, with_credits_of_one_sender_of_three_messages) {
-  std::size_t states = 0;
+  visits visited;
   for (const std::uint64_t memory : {std::uint64_t{0}, record_bytes, 3 * record_bytes}) {
     for (const std::size_t window : {1U, 2U}) {
       scope what = make(1, 3, memory, window);
@@ -155,14 +161,13 @@ TEST_P(every_interleaving, with_credits_of_one_sender_of_three_messages) {
       what.plans = plans_of(1);
       what.most_plans = 2;
       what.late_data = what.late_packets = false;
-      EXPECT_EQ(explore(what, &states), "") << "memory " << memory << ", window " << window;
+      EXPECT_EQ(explore(what, &visited), "") << "memory " << memory << ", window " << window;
     }
   }
-  RecordProperty("states", static_cast<int>(states));
 }
 
 TEST_P(every_interleaving, with_credits_that_two_senders_compete_for) {
-  std::size_t states = 0;
+  visits visited;
   for (const std::uint64_t memory : {std::uint64_t{0}, 2 * record_bytes}) {
     scope what = make(2, 2, memory, 1);
     what.sends[1].resize(1);  // two messages and one
@@ -172,9 +177,8 @@ TEST_P(every_interleaving, with_credits_that_two_senders_compete_for) {
     what.plans = plans_of(2);
     what.most_plans = 2;
     what.late_data = what.late_packets = false;
-    EXPECT_EQ(explore(what, &states), "") << "memory " << memory;
+    EXPECT_EQ(explore(what, &visited), "") << "memory " << memory;
   }
-  RecordProperty("states", static_cast<int>(states));
 }
 
 INSTANTIATE_TEST_SUITE_P(flow, every_interleaving,
@@ -188,12 +192,12 @@ INSTANTIATE_TEST_SUITE_P(flow, every_interleaving,
 // A receiver that takes nothing from the network while less than a fixed threshold of memory is free: in the reverse
 // program the message it needs is behind those it does not take. No threshold has to be passed here.
 TEST(a_fixed_threshold, hangs_where_these_rules_do_not) {
-  std::size_t states = 0;
+  visits visited;
   scope what = make_scope(program::reverse, 2, 2, 4 * record_bytes, 1);
   what.late_data = what.late_packets = false;
-  EXPECT_EQ(explore(what, &states), "");
+  EXPECT_EQ(explore(what, &visited), "");
   what.stall_below = 3 * record_bytes;
-  EXPECT_THAT(explore(what, &states), testing::HasSubstr("deadlock"));
+  EXPECT_THAT(explore(what, &visited), testing::HasSubstr("deadlock"));
 }
 
 }  // namespace

@@ -7,7 +7,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <deque>
 #include <limits>
 #include <map>
 #include <set>
@@ -17,6 +16,7 @@
 #include <utility>
 #include <vector>
 
+#include "explore/fingerprints.hpp"
 #include "flow/credit_cost.hpp"
 #include "flow/prediction/credit_granter.hpp"
 #include "flow/receiver.hpp"
@@ -72,6 +72,7 @@ class flow_world {
   void take(int number) {
     list_steps();
     const step what = steps_.at(static_cast<std::size_t>(number));
+    are_steps_known_ = false;
     const auto peer = static_cast<peer_number>(what.of);
     std::vector<outgoing> out;
     switch (what.kind) {
@@ -88,8 +89,7 @@ class flow_world {
         if (again_.empty())
           postings_.push_back({posted_++});
         else
-          postings_.push_back({again_.front()});
-        if (!again_.empty()) again_.pop_front();
+          postings_.push_back({taken_first(again_)});
         const receive wanted{filter_of(postings_.back()), 1000, postings_.size() - 1};
         if (const auto done = receiver_.post(wanted)) deliver(*done);
         break;
@@ -103,8 +103,7 @@ class flow_world {
         break;
       }
       case step_kind::request: {
-        const packet rts = ends_[what.of].to_receiver.front();
-        ends_[what.of].to_receiver.pop_front();
+        const packet rts = taken_first(ends_[what.of].to_receiver);
         if (rts.paid != payment::none) {
           take_paid(peer, rts);
           break;
@@ -115,8 +114,7 @@ class flow_world {
       }
       case step_kind::answer: {
         end& here = ends_[what.of];
-        const packet answer = here.to_sender.front();
-        here.to_sender.pop_front();
+        const packet answer = taken_first(here.to_sender);
         here.side.on_packet(0, answer, out);
         carry(what.of, out);
         break;
@@ -128,8 +126,7 @@ class flow_world {
         emit();
         break;
       case step_kind::consume: {
-        const std::uint64_t bytes = unconsumed_.front();
-        unconsumed_.pop_front();
+        const std::uint64_t bytes = taken_first(unconsumed_);
         consume(bytes);
         break;
       }
@@ -182,14 +179,8 @@ class flow_world {
     if (credit != scope_->credits) throw std::logic_error("credit was lost");
   }
 
-  void encode(std::string& bytes) const {
-    const auto put = [&bytes](std::uint64_t word) {
-      // Most words are small: a length and as many bytes.
-      const std::size_t at = bytes.size();
-      bytes += '\0';
-      for (; word != 0; word >>= 8U) bytes += static_cast<char>(word & 0xffU);
-      bytes[at] = static_cast<char>(bytes.size() - at);
-    };
+  void encode(explore::fingerprint& state) const {
+    const auto put = [&state](std::uint64_t word) { state.put(word); };
     const auto put_packet = [&put](const packet& what) {
       put(static_cast<std::uint64_t>(what.kind) << 32U | static_cast<std::uint32_t>(what.tag));
       put(what.age);
@@ -199,7 +190,9 @@ class flow_world {
     put(posted_);
     put(others_);
     put(withdrawn_);
+    put(again_.size());
     for (const std::size_t one : again_) put(one);
+    put(postings_.size());
     for (const posting& one : postings_) {
       put(std::uint64_t{one.receive} << 1U | std::uint64_t{one.is_withdrawn});
       put(one.got);
@@ -239,6 +232,7 @@ class flow_world {
         put(request.second);
       }
     }
+    put(arrived_.size());
     for (const auto& [place, message] : arrived_) {
       put(place);
       put(message);
@@ -271,8 +265,8 @@ class flow_world {
   static constexpr bool has_credits = std::is_constructible_v<Sender, std::size_t, std::uint64_t>;
   struct step {
     step_kind kind;
-    std::size_t of = 0;
-    std::size_t item = 0;
+    std::uint8_t of;
+    std::uint16_t item;
   };
   static Sender sender_with(std::uint64_t credits) {
     if constexpr (has_credits) return Sender(1, credits);
@@ -282,8 +276,8 @@ class flow_world {
     explicit end(std::uint64_t credits) : side(sender_with(credits)) {}
     Sender side;
     std::size_t sent = 0;
-    std::deque<packet> to_receiver;
-    std::deque<packet> to_sender;
+    std::vector<packet> to_receiver;
+    std::vector<packet> to_sender;
     std::vector<outgoing> data;  // in no order
     std::vector<prediction::credit_control> notes;
     std::vector<std::uint64_t> returned;
@@ -299,34 +293,46 @@ class flow_world {
   };
   const message_filter& filter_of(const posting& one) const { return scope_->receives[one.receive]; }
 
+  // Queues are short.
+  template <class Item>
+  static Item taken_first(std::vector<Item>& queue) {
+    const Item first = queue.front();
+    queue.erase(queue.begin());
+    return first;
+  }
+
   static message_token token_of(std::size_t from, std::size_t number) { return (from + 1) * 1000 + number; }
 
   void list_steps() const {
+    if (are_steps_known_) return;
+    are_steps_known_ = true;
     steps_.clear();
+    const auto add = [this](step_kind kind, std::size_t of = 0, std::size_t item = 0) {
+      steps_.push_back({kind, static_cast<std::uint8_t>(of), static_cast<std::uint16_t>(item)});
+    };
     const bool stalled = receiver_.memory().free() < scope_->stall_below;
     for (std::size_t i = 0; i < ends_.size(); ++i) {
       const end& one = ends_[i];
-      if (one.sent < scope_->sends[i].size()) steps_.push_back({step_kind::send, i});
-      if (!one.to_receiver.empty() && receiver_.has_capacity() && !stalled) steps_.push_back({step_kind::request, i});
-      if (!one.to_sender.empty()) steps_.push_back({step_kind::answer, i});
-      for (std::size_t k = 0; k < one.data.size(); ++k) steps_.push_back({step_kind::data, i, k});
+      if (one.sent < scope_->sends[i].size()) add(step_kind::send, i);
+      if (!one.to_receiver.empty() && receiver_.has_capacity() && !stalled) add(step_kind::request, i);
+      if (!one.to_sender.empty()) add(step_kind::answer, i);
+      for (std::size_t k = 0; k < one.data.size(); ++k) add(step_kind::data, i, k);
     }
     const std::size_t waiting = posted_ - again_.size() - done_;
     if ((posted_ < scope_->receives.size() || !again_.empty()) && waiting < scope_->window && receiver_.has_capacity())
-      steps_.push_back({step_kind::post});
+      add(step_kind::post);
     for (std::size_t i = 0; withdrawn_ < scope_->withdrawals && i < postings_.size(); ++i)
-      if (postings_[i].got == 0 && !postings_[i].is_withdrawn) steps_.push_back({step_kind::withdraw, i});
-    if (scope_->late_packets && receiver_.has_packet()) steps_.push_back({step_kind::packet});
-    if (!unconsumed_.empty()) steps_.push_back({step_kind::consume});
-    if (others_ > 0) steps_.push_back({step_kind::others_free});
+      if (postings_[i].got == 0 && !postings_[i].is_withdrawn) add(step_kind::withdraw, i);
+    if (scope_->late_packets && receiver_.has_packet()) add(step_kind::packet);
+    if (!unconsumed_.empty()) add(step_kind::consume);
+    if (others_ > 0) add(step_kind::others_free);
     if (scope_->credits == 0) return;
-    for (std::size_t i = 0; plans_ < scope_->most_plans && i < scope_->plans.size(); ++i)
-      steps_.push_back({step_kind::plan, 0, i});
+    for (std::size_t i = 0; plans_ < scope_->most_plans && i < scope_->plans.size(); ++i) add(step_kind::plan, 0, i);
     for (std::size_t i = 0; i < ends_.size(); ++i) {
       const auto& credit = granter_.peer(static_cast<std::uint32_t>(i));
-      if (credit.unsent + credit.to_recall > 0) steps_.push_back({step_kind::note, i});
-      for (std::size_t k = 0; k < ends_[i].notes.size(); ++k) steps_.push_back({step_kind::noted, i, k});
-      for (std::size_t k = 0; k < ends_[i].returned.size(); ++k) steps_.push_back({step_kind::returned, i, k});
+      if (credit.unsent + credit.to_recall > 0) add(step_kind::note, i);
+      for (std::size_t k = 0; k < ends_[i].notes.size(); ++k) add(step_kind::noted, i, k);
+      for (std::size_t k = 0; k < ends_[i].returned.size(); ++k) add(step_kind::returned, i, k);
     }
   }
 
@@ -482,8 +488,8 @@ class flow_world {
   const scope* scope_;
   std::vector<end> ends_;
   std::vector<std::vector<bool>> delivered_;
-  std::vector<posting> postings_;  // in the order of posting
-  std::deque<std::size_t> again_;  // receives that were given up, to be posted again
+  std::vector<posting> postings_;   // in the order of posting
+  std::vector<std::size_t> again_;  // receives that were given up, to be posted again
   receiver receiver_;
   prediction::credit_granter granter_;
   std::map<std::pair<std::uint64_t, std::uint64_t>, message_token> parked_;  // paid data of refused requests
@@ -491,14 +497,15 @@ class flow_world {
   std::size_t plans_ = 0;
   std::uint64_t paid_ = 0;
   std::map<std::uint64_t, message_token> arrived_;  // data by place, not delivered yet
-  std::deque<std::uint64_t> unconsumed_;
+  std::vector<std::uint64_t> unconsumed_;
   std::uint64_t buffers_ = 0;
   std::uint64_t others_;
   std::uint64_t messages_ = 0;
   std::size_t posted_ = 0;  // once at least
   std::size_t done_ = 0;
   std::size_t withdrawn_ = 0;
-  static inline thread_local std::vector<step> steps_;  // scratch of list_steps
+  mutable std::vector<step> steps_;  // of list_steps
+  mutable bool are_steps_known_ = false;
 };
 
 }  // namespace tri::flow

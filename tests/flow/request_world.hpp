@@ -6,12 +6,12 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <deque>
 #include <optional>
 #include <stdexcept>
 #include <string>
 #include <vector>
 
+#include "explore/fingerprints.hpp"
 #include "flow/request_initiator.hpp"
 #include "flow/request_target.hpp"
 
@@ -43,6 +43,7 @@ class request_world {
   void take(int number) {
     list_steps();
     const step what = steps_.at(static_cast<std::size_t>(number));
+    are_steps_known_ = false;
     std::vector<outgoing_control> out;
     switch (what.kind) {
       case step_kind::request: {
@@ -63,8 +64,7 @@ class request_world {
         break;
       case step_kind::noted: {
         end& here = ends_[what.of];
-        const request_control note = here.notes.front();
-        here.notes.pop_front();
+        const request_control note = taken_first(here.notes);
         if (here.side.on_control(0, note, out)) throw std::logic_error("done without an answer");
         carry(what.of, out);
         break;
@@ -88,13 +88,8 @@ class request_world {
       throw std::logic_error("something is left at the target");
   }
 
-  void encode(std::string& bytes) const {
-    const auto put = [&bytes](std::uint64_t word) {
-      const std::size_t at = bytes.size();
-      bytes += '\0';
-      for (; word != 0; word >>= 8U) bytes += static_cast<char>(word & 0xffU);
-      bytes[at] = static_cast<char>(bytes.size() - at);
-    };
+  void encode(explore::fingerprint& state) const {
+    const auto put = [&state](std::uint64_t word) { state.put(word); };
     const auto put_note = [&put](const request_control& note) {
       put(note.request);
       put(static_cast<std::uint64_t>(note.kind));
@@ -122,8 +117,8 @@ class request_world {
   enum class step_kind : std::uint8_t { request, arrival, finish, note, noted, answer };
   struct step {
     step_kind kind;
-    std::size_t of = 0;
-    std::size_t item = 0;
+    std::uint8_t of;
+    std::uint16_t item;
   };
   struct answer {
     request_control note;
@@ -137,8 +132,8 @@ class request_world {
     std::size_t made = 0;
     std::size_t executed = 0;
     std::uint64_t cell = 0;  // at the target
-    std::deque<outgoing_control> to_target;
-    std::deque<request_control> notes;    // from the target, in order
+    std::vector<outgoing_control> to_target;
+    std::vector<request_control> notes;   // from the target, in order
     std::vector<answer> answers;          // from the target, in no order
     std::vector<std::uint8_t> refusals;   // of each request
     std::vector<std::uint8_t> passed_by;  // how often each other peer was served while this one waited
@@ -148,6 +143,14 @@ class request_world {
     answer done;
     bool is_used = false;
   };
+
+  // Queues are short.
+  template <class Item>
+  static Item taken_first(std::vector<Item>& queue) {
+    const Item first = queue.front();
+    queue.erase(queue.begin());
+    return first;
+  }
 
   // Put, update, get in turn. Updates do not commute with each other nor with puts.
   static std::uint64_t cell_after(std::uint64_t cell, std::uint64_t number) {
@@ -167,17 +170,22 @@ class request_world {
   }
 
   void list_steps() const {
+    if (are_steps_known_) return;
+    are_steps_known_ = true;
     steps_.clear();
+    const auto add = [this](step_kind kind, std::size_t of = 0, std::size_t item = 0) {
+      steps_.push_back({kind, static_cast<std::uint8_t>(of), static_cast<std::uint16_t>(item)});
+    };
     for (std::size_t i = 0; i < ends_.size(); ++i) {
       const end& one = ends_[i];
-      if (one.made < scope_->requests[i]) steps_.push_back({step_kind::request, i});
-      if (!one.to_target.empty()) steps_.push_back({step_kind::arrival, i});
-      if (!one.notes.empty()) steps_.push_back({step_kind::noted, i});
-      for (std::size_t k = 0; k < one.answers.size(); ++k) steps_.push_back({step_kind::answer, i, k});
+      if (one.made < scope_->requests[i]) add(step_kind::request, i);
+      if (!one.to_target.empty()) add(step_kind::arrival, i);
+      if (!one.notes.empty()) add(step_kind::noted, i);
+      for (std::size_t k = 0; k < one.answers.size(); ++k) add(step_kind::answer, i, k);
     }
     for (std::size_t i = 0; i < running_.size(); ++i)
-      if (running_[i].is_used) steps_.push_back({step_kind::finish, i});
-    if (scope_->late_notes && target_.has_control()) steps_.push_back({step_kind::note});
+      if (running_[i].is_used) add(step_kind::finish, i);
+    if (scope_->late_notes && target_.has_control()) add(step_kind::note);
   }
 
   void carry(std::size_t from, const std::vector<outgoing_control>& out) {
@@ -186,8 +194,7 @@ class request_world {
   }
 
   void arrive(std::size_t from) {
-    const outgoing_control note = ends_[from].to_target.front();
-    ends_[from].to_target.pop_front();
+    const outgoing_control note = taken_first(ends_[from].to_target);
     const std::uint64_t number = note.token;
     const request_decision made = target_.on_request(static_cast<peer_number>(from), note.what);
     if (made.what == request_verdict::refused && ++ends_[from].refusals[number] > 1 && scope_->refused_once)
@@ -249,7 +256,8 @@ class request_world {
   Target target_;
   std::vector<running_request> running_;  // by slot
   std::uint64_t on_the_wire_ = 0;
-  static inline thread_local std::vector<step> steps_;  // scratch of list_steps
+  mutable std::vector<step> steps_;  // of list_steps
+  mutable bool are_steps_known_ = false;
 };
 
 }  // namespace tri::flow

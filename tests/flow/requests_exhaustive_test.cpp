@@ -5,7 +5,7 @@
 #include <cstddef>
 #include <vector>
 
-#include "explore/explorer.hpp"
+#include "explore/in_place.hpp"
 #include "request_world.hpp"
 
 namespace tri::flow {
@@ -28,7 +28,7 @@ void of_each_pool(const shape& what) {
                                 .most_unanswered = unanswered,
                                 .late_notes = what.late_notes,
                                 .late_answers = what.late_answers};
-      const auto result = explore::explore_all(request_world<>(scope), 4'000'000);
+      const auto result = explore::explore_all_in_place(request_world<>(scope), 4'000'000);
       EXPECT_EQ(result.failure(), "") << slots << " slots, " << unanswered << " unanswered";
       EXPECT_TRUE(result.complete) << slots << " slots, " << unanswered << " unanswered";
       EXPECT_GT(result.ends, 0U);

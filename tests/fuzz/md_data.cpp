@@ -6,8 +6,8 @@
 
 #include "fuzz/fuzz_target.hpp"
 #include "fuzz/scratch_folder.hpp"
-#include "md/lammps_data.hpp"
-#include "md/restart.hpp"
+#include "md/files/lammps_data.hpp"
+#include "md/files/restart.hpp"
 
 namespace tri::fuzz {
 namespace {

@@ -60,6 +60,16 @@ struct hwloc_deleter {
 };
 using hwloc_handle = std::unique_ptr<std::remove_pointer_t<hwloc_topology_t>, hwloc_deleter>;
 
+// hwloc loads its plug-ins with the first topology and unloads them with the last, which takes ten times as long as the
+// rest: one that stays keeps them.
+void keep_plugins() {
+  static const hwloc_handle kept = [] {
+    hwloc_topology_t raw = nullptr;
+    expect(hwloc_topology_init(&raw) == 0, "hwloc works");
+    return hwloc_handle(raw);
+  }();
+}
+
 struct bitmap_deleter {
   void operator()(hwloc_bitmap_t set) const { hwloc_bitmap_free(set); }
 };
@@ -122,6 +132,7 @@ bool write_xml(std::string_view input, const std::string& file) {
 // The first byte selects the reader.
 bool read(std::string_view input) {
   if (input.empty()) return false;
+  keep_plugins();
   const std::string_view rest = input.substr(1);
   try {
     switch (input[0]) {

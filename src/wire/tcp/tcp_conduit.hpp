@@ -16,6 +16,11 @@ namespace tri::wire {
 struct tcp_options {
   std::string network;  // as in --tri-network: interfaces and networks on which to listen; never empty
   std::size_t longest_packet = std::size_t{1} << 20;  // body of one that is not announced; the same in all processes
+  /// A listener that does not send a welcome may be a foreign process, or the peer while it computes: after so long
+  /// another address of the peer is tried, too.
+  std::int64_t time_to_welcome_ns = 3'000'000'000;
+  /// Until descriptors or memory for a connection are asked for again when there were none.
+  std::int64_t pause_in_shortage_ns = 1'000'000'000;
 };
 
 class tcp_conduit {

@@ -21,13 +21,8 @@ constexpr std::int64_t time_to_greet_ns = 10'000 * ns_of_ms;
 // Timeout of an address when the peer has others. The last one gets the system's timeout.
 constexpr std::int64_t time_to_answer_ns = 3'000 * ns_of_ms;
 
-// A listener that does not send a welcome may be a foreign process, or the peer while it computes.
-constexpr std::int64_t time_to_welcome_ns = 3'000 * ns_of_ms;
-
 // A peer turns a connection away when strangers crowd it out. About 20 s in all, because the pauses grow to a second.
 constexpr unsigned most_attempts = 30;
-
-constexpr std::int64_t pause_in_shortage_ns = 1'000 * ns_of_ms;
 
 // A shortage of this process or host, not of the peer: it passes when others close descriptors.
 bool is_shortage(int error) {
@@ -64,7 +59,7 @@ void tcp_conduit::engine::accept_some(source& listener) {
 void tcp_conduit::engine::pause_listening(int error) {
   report_shortage(error);
   for (const auto& each : listeners_) watch(*each, 0, EPOLL_CTL_MOD);
-  listen_again_ns_ = os::now_ns() + pause_in_shortage_ns;
+  listen_again_ns_ = os::now_ns() + options_.pause_in_shortage_ns;
   set_timer(listen_again_ns_);
 }
 
@@ -153,7 +148,7 @@ void tcp_conduit::engine::start_attempt(peer_number peer) {
   if (is_shortage(started.error)) {
     report_shortage(started.error);
     discard(of.ours);
-    return set_deadline(peer, pause_in_shortage_ns);
+    return set_deadline(peer, options_.pause_in_shortage_ns);
   }
   // All local ports are taken, or this host has no such network: only the first passes.
   if (started.error == EADDRNOTAVAIL || started.error == EAGAIN) return try_again(peer, std::strerror(started.error));
@@ -182,7 +177,7 @@ void tcp_conduit::engine::greet(connection& of) {
   peer.deadline_ns = 0;
   want_to_write(of, false);
   // At its last address there is no deadline: the peer may be computing.
-  if (peer.unanswered.size() + 1 < peer.endpoints.size()) set_deadline(of.peer, time_to_welcome_ns);
+  if (peer.unanswered.size() + 1 < peer.endpoints.size()) set_deadline(of.peer, options_.time_to_welcome_ns);
 }
 
 void tcp_conduit::engine::read_welcome(connection& of) {
@@ -229,7 +224,7 @@ void tcp_conduit::engine::drop_unanswered(connection& of) {
   std::unique_ptr<connection> dropped = std::move(*found);
   peer.unanswered.erase(found);
   discard(dropped);
-  if (peer.deadline_ns == 0) set_deadline(number, time_to_welcome_ns);
+  if (peer.deadline_ns == 0) set_deadline(number, options_.time_to_welcome_ns);
 }
 
 // No process of the job is at this address.

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "md/lammps_data.hpp"
+#include "md/files/lammps_data.hpp"
 #include "md/serial_driver.hpp"
 #include "reference_values.hpp"
 

@@ -1,5 +1,5 @@
 // LAMMPS data files: what is read, what is written, and the message for each kind of mistake.
-#include "md/lammps_data.hpp"
+#include "md/files/lammps_data.hpp"
 
 #include <gmock/gmock.h>
 

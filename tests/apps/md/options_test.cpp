@@ -5,7 +5,7 @@
 
 #include <fstream>
 
-#include "md/lammps_data.hpp"
+#include "md/files/lammps_data.hpp"
 #include "systems.hpp"
 
 namespace {

@@ -1,5 +1,5 @@
 // The grid of patches: ownership, pair identity with few patches, and the order of contributions.
-#include "md/patch_grid.hpp"
+#include "md/patches/patch_grid.hpp"
 
 #include <gmock/gmock.h>
 

@@ -1,5 +1,5 @@
 // Patches: the order of atoms does not depend on how they came, atoms change patches with all they have, bad positions.
-#include "md/patch.hpp"
+#include "md/patches/patch.hpp"
 
 #include <gmock/gmock.h>
 

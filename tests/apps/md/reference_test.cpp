@@ -3,7 +3,7 @@
 
 #include <map>
 
-#include "md/lammps_data.hpp"
+#include "md/files/lammps_data.hpp"
 #include "md/serial_driver.hpp"
 #include "reference_values.hpp"
 #include "systems.hpp"

@@ -7,7 +7,7 @@
 #include <stdexcept>
 #include <vector>
 
-#include "md/thermo.hpp"
+#include "md/output/thermo.hpp"
 
 namespace md::test {
 

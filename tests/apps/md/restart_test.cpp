@@ -1,5 +1,5 @@
 // Restart files: a continued run is the uninterrupted one bit for bit, and damaged files are refused.
-#include "md/restart.hpp"
+#include "md/files/restart.hpp"
 
 #include <gmock/gmock.h>
 

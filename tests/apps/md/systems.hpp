@@ -4,7 +4,7 @@
 #include <cmath>
 #include <random>
 
-#include "md/atoms.hpp"
+#include "md/system/atoms.hpp"
 
 namespace md::test {
 

@@ -1,5 +1,5 @@
 // The text of the two trajectory formats.
-#include "md/trajectory.hpp"
+#include "md/files/trajectory.hpp"
 
 #include <gtest/gtest.h>
 

@@ -106,8 +106,8 @@ class world {
     require(granter.free() == scope_->limit, "credit was lost");
   }
 
-  void encode(std::string& bytes) const {
-    const auto add = [&](std::uint64_t value) { bytes.append(reinterpret_cast<const char*>(&value), sizeof value); };
+  void encode(tri::explore::fingerprint& state) const {
+    const auto add = [&state](std::uint64_t value) { state.put(value); };
     add(static_cast<std::uint64_t>(plans_made_));
     add(granter_.free());
     add(waiting_for_data_);

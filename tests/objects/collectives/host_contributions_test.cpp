@@ -99,8 +99,8 @@ class world {
     }
     host_.visit_waiting([](auto...) { throw std::logic_error("a sum still waits"); });
   }
-  void encode(std::string& bytes) const {
-    const auto put = [&](std::uint64_t word) { bytes.append(reinterpret_cast<const char*>(&word), sizeof word); };
+  void encode(explore::fingerprint& state) const {
+    const auto put = [&state](std::uint64_t word) { state.put(word); };
     put(static_cast<std::uint64_t>(moves_left_)), put(static_cast<std::uint64_t>(deaths_left_));
     for (const int given : given_) put(static_cast<std::uint64_t>(given));
     for (const element& one : of_) put(static_cast<std::uint64_t>(one.place)), put(one.next);

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "explore/explorer.hpp"
+#include "explore/in_place.hpp"
 #include "location_world.hpp"
 
 namespace tri::objects {
@@ -74,7 +74,7 @@ std::vector<named_scenario> scenarios() {
 class every_interleaving : public testing::TestWithParam<named_scenario> {};
 
 TEST_P(every_interleaving, keeps_all_messages_in_order_with_pairwise_fifo) {
-  const auto result = explore::explore_all(location_world(GetParam().what), state_limit);
+  const auto result = explore::explore_all_in_place(location_world(GetParam().what), state_limit);
   EXPECT_EQ(result.failure(), "");
   EXPECT_TRUE(result.complete) << "more than " << state_limit << " states";
   EXPECT_GT(result.ends, 0U);
@@ -84,7 +84,7 @@ TEST_P(every_interleaving, keeps_all_messages_in_order_with_pairwise_fifo) {
 TEST_P(every_interleaving, keeps_all_messages_in_order_with_one_inbox) {
   auto what = GetParam().what;
   what.order = channel_order::one_inbox;
-  const auto result = explore::explore_all(location_world(what), state_limit);
+  const auto result = explore::explore_all_in_place(location_world(what), state_limit);
   EXPECT_EQ(result.failure(), "");
   EXPECT_TRUE(result.complete) << "more than " << state_limit << " states";
   EXPECT_GT(result.ends, 0U);
@@ -114,7 +114,7 @@ std::string explore_histories(scenario what, const script& alphabet, std::size_t
       what.scripts = senders;
       what.scripts.push_back(numbered(alphabet, first, 2));
       what.scripts.push_back(numbered(alphabet, second, 2));
-      const auto result = explore::explore_all(location_world(what), state_limit);
+      const auto result = explore::explore_all_in_place(location_world(what), state_limit);
       *states += result.states;
       if (!result.complete) return "too many states";
       if (!result.failure().empty()) {
@@ -164,15 +164,16 @@ scenario sender_aside(fault broken, channel_order order = channel_order::pairwis
 TEST(faulty_location, flush_skipped_breaks_the_order) {
   for (auto order : {channel_order::pairwise_fifo, channel_order::one_inbox}) {
     const scenario what = sender_aside(fault::flush_skipped, order);
-    EXPECT_THAT(explore::explore_all(location_world(what), state_limit).failure(), HasSubstr("order broken"));
+    EXPECT_THAT(explore::explore_all_in_place(location_world(what), state_limit).failure(), HasSubstr("order broken"));
   }
 }
 
 TEST(faulty_location, flush_answered_by_the_first_hop_needs_more_than_pairwise_fifo) {
   const scenario pairwise = sender_aside(fault::flush_by_first_hop);
-  EXPECT_THAT(explore::explore_all(location_world(pairwise), state_limit).failure(), HasSubstr("order broken"));
+  EXPECT_THAT(explore::explore_all_in_place(location_world(pairwise), state_limit).failure(),
+              HasSubstr("order broken"));
   const scenario causal = sender_aside(fault::flush_by_first_hop, channel_order::one_inbox);
-  EXPECT_EQ(explore::explore_all(location_world(causal), state_limit).failure(), "");
+  EXPECT_EQ(explore::explore_all_in_place(location_world(causal), state_limit).failure(), "");
 }
 
 TEST(faulty_location, old_flush_taken_for_an_answer_is_noticed) {
@@ -182,12 +183,12 @@ TEST(faulty_location, old_flush_taken_for_an_answer_is_noticed) {
                       {sends(1, 2), migrations({2, 1, 0})},
                       channel_order::pairwise_fifo,
                       fault::old_flush_is_answer};
-  EXPECT_NE(explore::explore_all(location_world(what), state_limit).failure(), "");
+  EXPECT_NE(explore::explore_all_in_place(location_world(what), state_limit).failure(), "");
 }
 
 TEST(faulty_location, channels_without_order_are_noticed) {
   const scenario what = sender_aside(fault::none, channel_order::none);
-  EXPECT_NE(explore::explore_all(location_world(what), state_limit).failure(), "");
+  EXPECT_NE(explore::explore_all_in_place(location_world(what), state_limit).failure(), "");
 }
 
 TEST(faulty_location, backlog_without_its_bit_is_noticed) {
@@ -197,12 +198,12 @@ TEST(faulty_location, backlog_without_its_bit_is_noticed) {
                       {sends(1, 2) + insertion(1) + sends(1, 1)},
                       channel_order::pairwise_fifo,
                       fault::backlog_bit_dropped};
-  EXPECT_NE(explore::explore_all(location_world(what), state_limit).failure(), "");
+  EXPECT_NE(explore::explore_all_in_place(location_world(what), state_limit).failure(), "");
 }
 
 TEST(faulty_location, a_message_to_an_element_that_is_never_inserted_is_noticed) {
   const scenario what{2, population::sparse, {0}, {sends(1, 1)}};
-  EXPECT_THAT(explore::explore_all(location_world(what), state_limit).failure(), HasSubstr("lost"));
+  EXPECT_THAT(explore::explore_all_in_place(location_world(what), state_limit).failure(), HasSubstr("lost"));
 }
 
 }  // namespace

@@ -268,27 +268,20 @@ std::size_t location_world::entries() const {
   return sum;
 }
 
-void location_world::encode(std::string& bytes) const {
-  const auto put_word = [&](std::int64_t word) {
-    do {  // seven bits at a time
-      bytes.push_back(static_cast<char>((word & 0x7f) | (word > 0x7f || word < 0 ? 0x80 : 0)));
-      word = static_cast<std::int64_t>(static_cast<std::uint64_t>(word) >> 7U);
-    } while (word != 0);
-  };
+void location_world::encode(explore::fingerprint& state) const {
+  const auto put_word = [&state](std::int64_t word) { state.put(static_cast<std::uint64_t>(word)); };
   for (const auto& machine : protocols_) {
-    for (int e = 0; e < static_cast<int>(place_.size()); ++e) {
-      machine.encode(e, [&](std::int64_t word) { put_word(word + 1); });
-    }
+    for (int e = 0; e < static_cast<int>(place_.size()); ++e) machine.encode(e, put_word);
   }
   for (const auto& queue : channels_) {
     put_word(static_cast<std::int64_t>(queue.size()));
     for (const auto& item : queue) {
-      put_word(static_cast<std::int64_t>(item.kind) * 2 + (item.backlog ? 1 : 0));
-      put_word(item.element);
-      put_word(item.from);
-      put_word(static_cast<std::int64_t>(item.message));
-      put_word(static_cast<std::int64_t>(item.control.signal) * 2 + (item.control.prepared ? 1 : 0));
-      put_word(item.control.origin + 1);
+      state.put(static_cast<std::uint64_t>(item.kind) * 2 + (item.backlog ? 1U : 0U) +
+                static_cast<std::uint64_t>(item.control.signal) * 16 + (item.control.prepared ? 8U : 0U) +
+                (static_cast<std::uint64_t>(static_cast<std::uint8_t>(item.element)) << 16U) +
+                (static_cast<std::uint64_t>(static_cast<std::uint16_t>(item.from)) << 32U) +
+                (static_cast<std::uint64_t>(static_cast<std::uint16_t>(item.control.origin)) << 48U));
+      state.put(item.message);
       put_word(item.control.owed);
     }
   }

@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "explore/fingerprints.hpp"
 #include "objects/location/location_protocol.hpp"
 
 namespace tri::objects {
@@ -49,7 +50,7 @@ class location_world {
   int steps() const { return static_cast<int>(possible().size()); }
   void take(int step);
   void check_end() const;
-  void encode(std::string& bytes) const;
+  void encode(explore::fingerprint& state) const;
 
   std::size_t sent() const { return sent_total_; }
   std::size_t hops() const { return hops_; }

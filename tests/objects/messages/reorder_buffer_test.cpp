@@ -58,8 +58,8 @@ class world {
       if (ran_[sender] != messages) throw std::logic_error("messages did not run");
     arrivals_.visit_waiting([](int, std::size_t, std::uint64_t) { throw std::logic_error("messages are kept"); });
   }
-  void encode(std::string& bytes) const {
-    const auto put = [&](std::uint64_t word) { bytes.append(reinterpret_cast<const char*>(&word), sizeof word); };
+  void encode(explore::fingerprint& state) const {
+    const auto put = [&state](std::uint64_t word) { state.put(word); };
     for (std::size_t sender = 0; sender < senders; ++sender) put(sent_[sender]), put(ran_[sender]);
     for (const auto& [number, what] : under_way_) put(number), put(static_cast<std::uint64_t>(what.sender));
   }

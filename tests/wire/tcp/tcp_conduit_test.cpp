@@ -27,7 +27,11 @@ using testing::check;
 using testing::check_equal;
 using testing::check_throws;
 
-const tcp_options on_loopback = {.network = "lo", .longest_packet = std::size_t{1} << 20};
+// What waits for a time waits for a short one.
+const tcp_options on_loopback = {.network = "lo",
+                                 .longest_packet = std::size_t{1} << 20,
+                                 .time_to_welcome_ns = 50'000'000,
+                                 .pause_in_shortage_ns = 50'000'000};
 
 TEST(tcp_conduit, keeps_its_promises) {
   const ended_processes ended = run_processes(2, [](unsigned self, shared_by_processes& shared) {

@@ -1,0 +1,66 @@
+// A patch as an object: owns its atoms, lets them move, and exchanges positions for forces with the pairs around it.
+//
+// The steps of a patch are one coroutine. Patches agree without a common barrier: a patch continues as soon as the
+// forces on its own atoms have arrived. Results for the thermo table, frames and restarts go to the recorder and are
+// not waited for; only --check needs an answer from all patches, at the steps at which lists may be built.
+#pragma once
+
+#include "md/parallel/proxies.hpp"
+#include "md/patches/patch.hpp"
+
+namespace md {
+
+class recorder;
+
+class patch_object : public tri::array_element<patch_object, tri::index<3>> {
+ public:
+  patch_object(const tri::group<proxies>& proxies, const tri::element_ref<recorder>& output);
+
+  /// Entry methods of the start. `present`: where the atoms are, if not where they were at the last list build.
+  void load(tri::buffer<atom_record> atoms, tri::buffer<vec3> present);
+  /// Lists and forces of the first step. Returns the number of atoms.
+  tri::task<std::int64_t> start();
+  /// Entry method: runs to the last step. Returns the number of list builds.
+  tri::task<std::int64_t> run();
+
+  // Entry methods for others.
+  /// The forces on this patch that the pairs of a PE have found.
+  void forces(std::int64_t step, int pe, tri::buffer<vec4> forces);
+  /// The atoms that they touch until the next build: for each slot the number of spans, and all the spans.
+  void touched(int pe, tri::buffer<std::uint32_t> counts, tri::buffer<atom_span> spans);
+  /// The atoms that come from one of the patches around.
+  void arrivals(std::int64_t step, const tri::buffer<atom_record>& atoms);
+  /// What all patches together decided: whether this step builds lists (1 or 0).
+  int decision(std::int64_t step, int build) const { return step == step_ ? build : 0; }
+
+ private:
+  /// A PE that computes some of the forces on this patch.
+  struct source {
+    int pe;
+    tri::buffer<vec4> forces;
+    tri::buffer<std::uint32_t> span_counts;
+    tri::buffer<atom_span> spans;
+  };
+  source& source_of(int pe);
+
+  tri::task<> exchange_atoms();
+  void send_positions(const step_kind& kind);
+  void sum_forces();
+  void report_step(bool sums);
+  void send_snapshot();
+
+  const world& world_;
+  tri::group<proxies> proxies_;
+  proxies* own_proxies_;
+  tri::element_ref<recorder> output_;
+  int number_;
+  patch atoms_;
+  std::vector<std::pair<std::int64_t, vec3>> present_;
+  reneighbor_clock clock_;
+  std::int64_t step_;
+  std::vector<int> neighbours_;
+  std::vector<source> sources_;
+  std::array<std::pair<std::size_t, std::size_t>, contributions_per_patch> slots_{};  ///< source and slot, in order
+};
+
+}  // namespace md

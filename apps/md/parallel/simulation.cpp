@@ -1,0 +1,119 @@
+// See simulation.hpp.
+#include "md/parallel/simulation.hpp"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include "md/output/recorder.hpp"
+#include "md/output/run_report.hpp"
+#include "md/parallel/pair_compute.hpp"
+#include "md/parallel/patch_object.hpp"
+#include "md/serial_driver.hpp"
+#include "os/clock.hpp"
+
+namespace md {
+namespace {
+
+/// The atoms of one patch as they travel to it.
+struct patch_load {
+  std::vector<atom_record> atoms;
+  std::vector<vec3> present;
+};
+
+// Atoms belong to the patch where they were at the last list build; a restart also has their current positions.
+std::vector<patch_load> distribute(const run_input& input, const patch_grid& grid, const box& box) {
+  std::vector<patch_load> loads(static_cast<std::size_t>(grid.size()));
+  const std::vector<atom_record>& atoms = input.restart ? input.restart->system.atoms : input.system.atoms;
+  for (std::size_t i = 0; i < atoms.size(); ++i) {
+    atom_record atom = atoms[i];
+    if (input.restart) atom.position = input.restart->held_positions[i];
+    box.wrap(atom.position, atom.image);
+    patch_load& load = loads[static_cast<std::size_t>(grid.owner(atom.position))];
+    load.atoms.push_back(atom);
+    if (input.restart) load.present.push_back(atoms[i].position);
+  }
+  return loads;
+}
+
+output_plan make_plan(const run_input& input, const options& values) {
+  output_plan plan;
+  plan.first = input.restart ? input.restart->step : 0;
+  plan.last = plan.first + values.steps;
+  plan.thermo_every = values.thermo_every;
+  plan.dump_every = values.dump.empty() ? 0 : values.dump_every;
+  plan.restart_every = values.restart_every;
+  plan.writes_restart = !values.restart_out.empty();
+  plan.continued = input.restart.has_value();
+  return plan;
+}
+
+world make_world(const run_input& input, const options& values, const patch_grid& grid,
+                 const std::vector<patch_load>& loads) {
+  const atom_system& system = input.restart ? input.restart->system : input.system;
+  world_facts facts;
+  facts.box = system.box;
+  facts.settings = input.settings;
+  facts.settings.patches = grid.counts();
+  facts.plan = make_plan(input, values);
+  choose_kernels(input.kernels).name.copy(facts.kernels.data(), facts.kernels.size() - 1);
+  facts.steps_since_build = input.restart ? input.restart->steps_since_build : 0;
+  facts.shows_progress = values.progress || isatty(STDERR_FILENO) == 1;
+  std::vector<std::size_t> atoms;
+  for (const patch_load& load : loads) atoms.push_back(load.atoms.size());
+  return {facts, system.masses, system.types, place_work(grid, atoms, input.settings.reach(), tri::pe_count())};
+}
+
+}  // namespace
+
+void simulate(const run_input& input, const options& values) {
+  const md::box box = input.restart ? input.restart->system.box : input.system.box;
+  const patch_grid grid = make_grid(box, input.settings);
+  const std::vector<patch_load> loads = distribute(input, grid, box);
+  the_world.publish(make_world(input, values, grid, loads)).get();
+  const world& w = *the_world;
+
+  const auto output = tri::make_object<recorder>(
+      output_files{values.dump, values.dump_format, values.restart_out, values.thermo_digits});
+  const auto proxies = tri::make_group<md::proxies>();
+  const auto pairs = tri::make_array<pair_compute>(
+      {grid.size(), pair_kinds},
+      tri::placed_by<tri::index<2>>([](const tri::index<2>& at, int) { return the_world->pair_pe(at[0], at[1]); }),
+      proxies, output);
+  const int3 counts = grid.counts();
+  const auto patches = tri::make_array<patch_object>(
+      {counts[2], counts[1], counts[0]}, tri::placed_by<tri::index<3>>([](const tri::index<3>& at, int) {
+        return the_world->patch_pe(the_world->grid().index({at[2], at[1], at[0]}));
+      }),
+      proxies, output);
+
+  std::size_t atoms = 0;
+  for (int p = 0; p < grid.size(); ++p) {
+    const patch_load& load = loads[static_cast<std::size_t>(p)];
+    atoms += load.atoms.size();
+    patches[w.patch_index(p)].send<&patch_object::load>(tri::buffer<atom_record>::copy_of(load.atoms),
+                                                        tri::buffer<vec3>::copy_of(load.present));
+  }
+  fmt::print("{} atoms in {} x {} x {} patches, {} pairs of patches, {} kernels, {}\n", atoms, counts[0], counts[1],
+             counts[2], grid.size() * pair_kinds, w.kernels().name, describe_pes());
+  std::fflush(stdout);
+  output.call<&recorder::connect>(patches, static_cast<std::int64_t>(atoms)).get();
+  output.local()->open_files();
+
+  patches.reduce<&patch_object::start>(tri::sum).get();
+  proxies.reduce<&md::proxies::report>(tri::gather).get();  // counts from zero
+  const std::int64_t begin = tri::os::now_ns();
+  const std::int64_t builds = patches.reduce<&patch_object::run>(tri::maximum).get();
+  run_report report;
+  report.seconds = static_cast<double>(tri::os::now_ns() - begin) * 1e-9;
+  report.pes = proxies.reduce<&md::proxies::report>(tri::gather).get();
+  report.atoms = atoms;
+  report.steps = values.steps;
+  report.dt = input.settings.dt;
+  report.list_builds = builds;
+  report.listed_pairs = pairs.reduce<&pair_compute::listed_pairs>(tri::sum).get();
+  tri::quiescence().get();  // the run itself does not wait for the recorder
+  output.call<&recorder::finish>().get();
+  fmt::print("{}", format_report(report));
+}
+
+}  // namespace md

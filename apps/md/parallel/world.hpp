@@ -1,0 +1,97 @@
+// The read-only data of a parallel run: published once by the root, one copy per process.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "md/forces/pair_list.hpp"
+#include "md/output/output_plan.hpp"
+#include "md/patches/patch_grid.hpp"
+#include "md/patches/work_placement.hpp"
+#include "md/settings.hpp"
+#include "trireme/objects.hpp"
+
+namespace md {
+
+template <class Archive>
+void serialize(Archive& archive, type_parameters& type) {
+  archive(type.epsilon, type.sigma);
+}
+
+template <class Archive>
+void serialize(Archive& archive, pair_sums& sums) {
+  archive(sums.energy, sums.virial);
+}
+
+/// The part of the world that is plain data.
+struct world_facts {
+  md::box box;
+  run_settings settings;
+  output_plan plan;
+  std::array<char, 16> kernels{};
+  std::int32_t steps_since_build = 0;  ///< at the first step
+  bool shows_progress = false;
+};
+
+class world {
+ public:
+  world() = default;
+  world(const world_facts& facts, std::vector<double> masses, std::vector<type_parameters> types,
+        work_placement placement)
+      : facts_(facts), masses_(std::move(masses)), types_(std::move(types)), placement_(std::move(placement)) {
+    derive();
+  }
+
+  const md::box& box() const { return facts_.box; }
+  const run_settings& settings() const { return facts_.settings; }
+  const output_plan& plan() const { return facts_.plan; }
+  std::int32_t steps_since_build() const { return facts_.steps_since_build; }
+  bool shows_progress() const { return facts_.shows_progress; }
+  const std::vector<double>& masses() const { return masses_; }
+  const std::vector<type_parameters>& types() const { return types_; }
+  const patch_grid& grid() const { return grid_; }
+  const coefficient_table& coefficients() const { return coefficients_; }
+  const kernel_set& kernels() const { return *kernels_; }
+
+  int patch_pe(int patch) const { return placement_.patch_pe[static_cast<std::size_t>(patch)]; }
+  int pair_pe(int patch, int kind) const {
+    return placement_.pair_pe[static_cast<std::size_t>(patch * pair_kinds + kind)];
+  }
+  /// Patches are an array over (z, y, x), so that an element's number is the grid's number of the patch.
+  tri::index<3> patch_index(int patch) const {
+    const int3 at = grid_.coordinates(patch);
+    return {at[2], at[1], at[0]};
+  }
+
+  template <class Archive>
+  void save(Archive& archive) const {
+    archive(facts_, masses_, types_, placement_.patch_pe, placement_.pair_pe);
+  }
+  template <class Archive>
+  void load(Archive& archive) {
+    archive(facts_, masses_, types_, placement_.patch_pe, placement_.pair_pe);
+    derive();
+  }
+
+ private:
+  void derive();
+
+  world_facts facts_;
+  std::vector<double> masses_;
+  std::vector<type_parameters> types_;
+  work_placement placement_;
+  patch_grid grid_;
+  coefficient_table coefficients_;
+  const kernel_set* kernels_ = nullptr;
+};
+
+extern tri::read_only<world> the_world;
+
+/// The work of a step.
+struct step_kind {
+  std::int64_t step = 0;
+  bool build = false;  ///< patches have changed their atoms: neighbour lists are rebuilt
+  bool sums = false;   ///< energy and virial are wanted
+};
+
+}  // namespace md
