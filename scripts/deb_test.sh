@@ -31,7 +31,7 @@ cp -r tests/install/program "$root/try/program"
 cp examples/ring.cpp "$root/try"
 # A root without compilers of MPI: programs come from elsewhere, as the users' do.
 for mpi in openmpi mpich; do
-  mpicc.$mpi tests/mpi/conformance/bootstrap.c -o "$root/try/bootstrap_$mpi"
+  mpicc.$mpi tests/mpi/conformance/programs/bootstrap.c -o "$root/try/bootstrap_$mpi"
 done
 
 cat >"$root/try/inside.sh" <<'INSIDE'

@@ -151,7 +151,7 @@ def main():
     parser.add_argument("name", choices=LIBRARIES)
     parser.add_argument("--wheels", type=Path, required=True, help="folder of `make wheels`")
     parser.add_argument("--trireme", type=Path, required=True, help="the command")
-    parser.add_argument("--sources", type=Path, required=True, help="folder of the conformance program")
+    parser.add_argument("--sources", type=Path, required=True, help="folder of the conformance program's sources")
     parser.add_argument("--scratch", type=Path, required=True, help="folder for what is compiled")
     given = parser.parse_args()
 
