@@ -159,12 +159,8 @@ template <class T, class Index, class... A>
 struct insertion {
   using tuple = std::tuple<Index, A...>;
   static void deliver(sched::pe& here, sched::envelope& message) {
-    pe_objects& objects = pe_objects::of(here);
-    local_collection* const home = objects.find_local_collection(message.collection);
-    if (home == nullptr) {
-      objects.hold_for_creation(message);
-      return;
-    }
+    local_collection* const home = pe_objects::of(here).find_or_hold(message);
+    if (home == nullptr) return;
     unpacked_arguments<tuple> arguments(message);
     auto kept = std::make_shared<tuple>(std::move(arguments.values()));
     home->insert(message.element, [kept]() -> std::unique_ptr<element_base> {

@@ -16,10 +16,10 @@ window own_window;
 }  // namespace
 
 namespace detail {
-void tell_sanitizer_handed_over() {
+void annotate_handed_over() {
   if constexpr (os::under_thread_sanitizer) __tsan_release(&other_processes);
 }
-void tell_sanitizer_taken_over() {
+void annotate_taken_over() {
   if constexpr (os::under_thread_sanitizer) __tsan_acquire(&other_processes);
 }
 void set_own_window(const window& own) { own_window = own; }

@@ -8,6 +8,7 @@
 #include <stdexcept>
 
 #include "objects/messages/awaited_messages.hpp"
+#include "objects/messages/held_messages.hpp"
 #include "trireme/detail/arena/allocate.hpp"
 #include "trireme/detail/objects/post.hpp"
 #include "trireme/detail/sched/runtime.hpp"
@@ -445,8 +446,7 @@ void collection_manager::send_slowly(const sched::envelope& message) {
   if (objects_.is_ending()) return sched::drop_message(here_, copy);
   sched::envelope* block = nullptr;
   post_or_drop(here_, copy, [&] { block = copy_to_block(copy); });
-  here_.counters().sent.add();
-  here_.counters().held.add();
+  count_held(here_);
   block->source = static_cast<std::uint32_t>(here_.number());
   location_actions actions;
   location_.on_send(message.element, reinterpret_cast<message_ref>(block), actions);
@@ -463,8 +463,7 @@ void collection_manager::arrived_elsewhere(sched::envelope& message) {
                                  sched::handler_table()[message.handler].name, describe(message.element),
                                  error.what()));
   }
-  here_.counters().sent.add();  // this delivery ends; the message itself continues
-  here_.counters().held.add();
+  count_held(here_);
   location_actions actions;
   location_.on_arrival(message.element, static_cast<pe_number>(message.source), reinterpret_cast<message_ref>(block),
                        (message.flags & sched::envelope::is_backlog) != 0, actions);
@@ -480,12 +479,6 @@ void collection_manager::control_arrived(std::uint64_t number, int from, const l
   carry_out(number, actions);
 }
 
-void collection_manager::run_now(sched::envelope& message) {
-  const auto& row = sched::handler_table()[message.handler];
-  row.run(here_, message);
-  here_.count_processed();
-}
-
 void collection_manager::send_control(int to, std::uint64_t number, const location_control& control) {
   post_packed(here_, to, control_handler, facts_.id, number,
               pack_arguments<std::tuple<location_control>>(here_, true, false, control));
@@ -498,7 +491,7 @@ void collection_manager::carry_out(std::uint64_t number, location_actions& actio
   std::vector<sched::envelope*> delivered;
   for (const location_action& action : actions) {
     auto* const block = reinterpret_cast<sched::envelope*>(action.message);
-    if (block != nullptr) here_.counters().released.add();  // deliver, send and dead_letter give a message back
+    if (block != nullptr) count_released(here_);  // deliver, send and dead_letter give a message back
     switch (action.kind) {
       case location_action_kind::deliver:
         delivered.push_back(block);
@@ -575,7 +568,7 @@ void collection_manager::run_delivered(sched::envelope& message) {
   const std::uint64_t number = message.element;
   element_base* const element = find(number);
   const bool ready = element != nullptr && std::exchange(element->ready_, true);
-  run_now(message);
+  run_released(here_, message);
   if (element_base* const still = find(number); still != nullptr && still == element) still->ready_ = ready;
 }
 
@@ -935,11 +928,14 @@ void check_collection_facts(sched::pe& here, const sched::envelope& message, con
 
 namespace {
 
-// Answers come only from PEs that learned of the collection here.
 collection_manager* find_collection(sched::pe& here, const sched::envelope& message) {
   return static_cast<collection_manager*>(pe_objects::of(here).find_local_collection(message.collection));
 }
+collection_manager* find_or_hold(sched::pe& here, const sched::envelope& message) {
+  return static_cast<collection_manager*>(pe_objects::of(here).find_or_hold(message));
+}
 
+// For answers: they come only from PEs that learned of the collection here.
 collection_manager& existing_collection(sched::pe& here, const sched::envelope& message) {
   collection_manager* const found = find_collection(here, message);
   if (found == nullptr)
@@ -948,11 +944,8 @@ collection_manager& existing_collection(sched::pe& here, const sched::envelope& 
 }
 
 void element_deliver(sched::pe& here, sched::envelope& message) {
-  collection_manager* const found = find_collection(here, message);
-  if (found == nullptr) {
-    pe_objects::of(here).hold_for_creation(message);
-    return;
-  }
+  collection_manager* const found = find_or_hold(here, message);
+  if (found == nullptr) return;
   collection_manager& home = *found;
   home.check_number(message);
   std::unique_ptr<element_base> element;
@@ -997,28 +990,20 @@ void element_drop(sched::pe& here, sched::envelope& message) {
 }
 
 void control_deliver(sched::pe& here, sched::envelope& message) {
-  collection_manager* const home = find_collection(here, message);
-  if (home == nullptr) {
-    pe_objects::of(here).hold_for_creation(message);
-    return;
-  }
+  collection_manager* const home = find_or_hold(here, message);
+  if (home == nullptr) return;
   home->check_number(message);
   unpacked_arguments<std::tuple<location_control>> arguments(message);
   home->control_arrived(message.element, static_cast<int>(message.source), std::get<0>(arguments.values()));
 }
 
 void death_deliver(sched::pe& here, sched::envelope& message) {
-  if (collection_manager* const home = find_collection(here, message))
-    home->member_left(message.element);
-  else
-    pe_objects::of(here).hold_for_creation(message);
+  if (collection_manager* const home = find_or_hold(here, message)) home->member_left(message.element);
 }
 
 void count_created_deliver(sched::pe& here, sched::envelope& message) {
-  if (collection_manager* const home = find_collection(here, message))
+  if (collection_manager* const home = find_or_hold(here, message))
     home->count_created(message.element, static_cast<int>(message.source));
-  else
-    pe_objects::of(here).hold_for_creation(message);
 }
 
 void created_counted_deliver(sched::pe& here, sched::envelope& message) {
@@ -1033,11 +1018,9 @@ void low_water_mark_deliver(sched::pe& here, sched::envelope& message) {
 void level_deliver(sched::pe& here, sched::envelope& message) {
   if (!here.job().is_on_own_host(static_cast<int>(message.source)))
     refuse_arguments(message, "only PEs of one host send that to each other");
-  if (collection_manager* const home = find_collection(here, message))
+  if (collection_manager* const home = find_or_hold(here, message))
     home->level_reported(static_cast<int>(message.source),
                          std::get<0>(unpacked_arguments<std::tuple<reported_watermark>>(message).values()));
-  else
-    pe_objects::of(here).hold_for_creation(message);
 }
 
 void acknowledge_deliver(sched::pe& here, sched::envelope& message) {

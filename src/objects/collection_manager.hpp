@@ -87,7 +87,6 @@ class collection_manager final : public local_collection {
   std::unique_ptr<element_base> remove(std::uint64_t number);
   void carry_out(std::uint64_t number, location_actions& actions);
   void answer_pending(element_base& deleted);
-  void run_now(sched::envelope& message);
   void run_delivered(sched::envelope& message);
   void begin_migration(std::uint64_t number);
   void ask_for_migration(std::uint64_t number, location_actions& actions);

@@ -8,6 +8,8 @@
 #include <utility>
 #include <vector>
 
+#include "objects/messages/held_messages.hpp"
+
 namespace tri::objects {
 namespace {
 
@@ -46,7 +48,7 @@ void install_node_object(sched::pe& here, std::uint32_t group, os::function_ref<
   // Not run here, one after the other: they may wait for each other, and another PE may be idle.
   for (const sched::envelope& message : waiting) {
     here.send_to_node(here.job().process(), message);
-    here.counters().released.add();
+    count_released(here);
     here.count_processed();  // its first delivery, which held it back
   }
 }
@@ -69,8 +71,7 @@ node_object* find_node_object(sched::pe& here, sched::envelope& message) {
   std::vector<sched::envelope>& waiting = here_known().early[message.collection];
   waiting.push_back(message);
   if (waiting.size() == 1) ask_whether_made(here, message);
-  here.counters().sent.add();  // this delivery ends, the message continues to wait
-  here.counters().held.add();
+  count_held(here);
   return nullptr;
 }
 

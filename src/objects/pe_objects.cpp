@@ -6,6 +6,7 @@
 #include <unordered_map>
 
 #include "objects/collection_manager.hpp"
+#include "objects/messages/held_messages.hpp"
 #include "objects/messages/reorder_buffer.hpp"
 #include "trireme/future.hpp"
 #include "trireme/run.hpp"
@@ -178,19 +179,14 @@ void pe_objects::hold_for_creation(const sched::envelope& message) {
   std::vector<sched::envelope>& waiting = pending_->uncreated[message.collection];
   waiting.push_back(copy);
   if (waiting.size() == 1) ask_whether_made(here, message);
-  here.counters().sent.add();  // the delivery, if it was one, ends; the message continues to wait
-  here.counters().held.add();
+  count_held(here);
 }
 
 void pe_objects::release_held(std::uint32_t collection) {
   auto held = pending_->uncreated.extract(collection);
   if (held.empty()) return;
   const owner_scope nobody(nullptr);  // whichever method created the collection
-  for (sched::envelope& message : held.mapped()) {
-    here.counters().released.add();
-    sched::handler_table()[message.handler].run(here, message);
-    here.count_processed();
-  }
+  for (sched::envelope& message : held.mapped()) release_and_run(here, message);
 }
 
 // The main program, too, may call a method of a local object as a function; nothing here sees the end of that.

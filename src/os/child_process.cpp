@@ -21,6 +21,14 @@ namespace {
 
 std::string reason(int error) { return std::generic_category().message(error); }
 
+// Throws failure(errno) when there is none.
+template <class Failure>
+pipe_ends new_pipe(const Failure& failure) {
+  int ends[2];
+  if (pipe2(ends, O_CLOEXEC) != 0) throw failure(errno);
+  return {unique_fd(ends[0]), unique_fd(ends[1])};
+}
+
 bool is_folder(const std::string& path) {
   struct stat facts {};
   return stat(path.c_str(), &facts) == 0 && S_ISDIR(facts.st_mode);
@@ -127,25 +135,22 @@ pid_t start_program(const start_request& request) {
   };
   const std::vector<char*> arguments = pointers(request.arguments);
   const std::vector<char*> environment = pointers(request.environment);
-  int ends[2];
-  if (pipe2(ends, O_CLOEXEC) != 0) throw failure(errno);
-  unique_fd read_end(ends[0]);
-  unique_fd write_end(ends[1]);
+  pipe_ends error_pipe = new_pipe(failure);
   const pid_t parent = getpid();
   const pid_t pid = fork();
   if (pid < 0) throw failure(errno);
   if (pid == 0) {
-    const int to_parent = above_standard_streams(write_end.get());
+    const int to_parent = above_standard_streams(error_pipe.write.get());
     become(request, parent, path.c_str(), arguments.data(), environment.data());
     const int error = errno;
     [[maybe_unused]] const ssize_t told = write(to_parent, &error, sizeof error);
     _exit(127);
   }
   // The exec closes the pipe; what comes out of it before is the error of a failed one.
-  write_end.reset();
+  error_pipe.write.reset();
   int error = 0;
   ssize_t length = 0;
-  do length = read(read_end.get(), &error, sizeof error);
+  do length = read(error_pipe.read.get(), &error, sizeof error);
   while (length < 0 && errno == EINTR);
   if (length == sizeof error) {
     wait_for(pid);
@@ -192,9 +197,7 @@ program_end run_program(start_request request) {
 }
 
 pipe_ends open_pipe() {
-  int ends[2];
-  if (pipe2(ends, O_CLOEXEC) != 0) throw std::system_error(errno, std::generic_category(), "cannot open a pipe");
-  return {unique_fd(ends[0]), unique_fd(ends[1])};
+  return new_pipe([](int error) { return std::system_error(error, std::generic_category(), "cannot open a pipe"); });
 }
 
 }  // namespace tri::os

@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <cstdint>
 
+#include "support/wait_steps.hpp"
+
 namespace tri::arena {
 namespace {
 
@@ -29,16 +31,8 @@ TEST(wait_policy, does_not_sleep_before_its_time) {
 }
 
 TEST(wait_policy, polls_for_a_time_where_it_shall) {
-  wait_policy policy({.polls = 1, .poll_ticks = 100, .polls_between = 1, .yield_ticks = 25});
-  EXPECT_EQ(policy.next(1000), wait_step::poll);
-  EXPECT_EQ(policy.next(1099), wait_step::poll);
-  EXPECT_EQ(policy.next(1100), wait_step::yield);
-  EXPECT_EQ(policy.next(1124), wait_step::yield);
-  EXPECT_EQ(policy.next(1125), wait_step::sleep);
-  policy.busy();
-  EXPECT_EQ(policy.next(5000), wait_step::poll) << "time runs from the first poll of each wait";
-  EXPECT_EQ(policy.next(5099), wait_step::poll);
-  EXPECT_EQ(policy.next(5100), wait_step::yield);
+  const wait_policy policy({.polls = 1, .poll_ticks = 100, .polls_between = 1, .yield_ticks = 25});
+  testing::expect_polls_then_yields_then_sleeps(policy, 100, 25);
 }
 
 TEST(wait_policy, polls_for_ever_where_it_shall) {

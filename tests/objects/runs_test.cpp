@@ -2,31 +2,18 @@
 #include <gtest/gtest.h>
 
 #include <sched.h>
-#include <array>
+#include <atomic>
 #include <chrono>
-#include <memory>
-#include <new>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "counted.hpp"
 #include "support/check.hpp"
 #include "support/run_on_pes.hpp"
 
 namespace tri::testing {
 namespace {
-
-std::atomic<int> alive{0};
-
-struct counted {  // counts the objects that exist; not plain, so it travels as an object
-  counted() { ++alive; }
-  counted(const counted&) { ++alive; }
-  counted(counted&&) noexcept { ++alive; }
-  counted& operator=(const counted&) = default;
-  ~counted() { --alive; }
-  template <class Archive>
-  void serialize(Archive&) {}
-};
 
 struct part : array_element<part, index<1>> {
   counted own;
@@ -115,153 +102,6 @@ TEST(runs, messages_under_way_are_dropped_at_the_end) {
   EXPECT_EQ(alive.load(), 0);
 }
 
-struct heavy : counted {
-  std::array<char, 3000> body{};
-};
-// Until it ends there is no memory for anything more; `spare` bytes, one block, can be allocated after `leave_room()`.
-class full_arena {
- public:
-  explicit full_arena(std::size_t spare) : spare_(arena::allocate(spare)) {
-    for (const std::size_t bytes : {std::size_t{60'000}, std::size_t{64}}) try {
-        for (;;) filler_.push_back(arena::allocate(bytes));
-      } catch (const arena::arena_exhausted&) {
-      }
-  }
-  full_arena(const full_arena&) = delete;
-  full_arena& operator=(const full_arena&) = delete;
-  ~full_arena() {
-    if (spare_ != nullptr) arena::release(spare_);
-    for (void* const each : filler_) arena::release(each);
-  }
-  void leave_room() { arena::release(std::exchange(spare_, nullptr)); }
-
- private:
-  void* spare_;
-  std::vector<void*> filler_;
-};
-
-std::atomic<bool> holding{false}, let_go{false};
-struct holder : array_element<holder, index<1>> {
-  void hold() {
-    holding = true;
-    while (!let_go.load()) sched_yield();
-  }
-  void take(heavy) {}
-  void nothing() {}
-};
-
-// The receiver's ring is full, and there is memory for the arguments but none for the message.
-TEST(runs, a_message_that_finds_no_place_gives_its_arguments_back) {
-  holding = let_go = false;
-  EXPECT_EQ(run_on_pes(2,
-                       [] {
-                         const auto held = make_array<holder>({2}, block());
-                         held(1).send<&holder::hold>();
-                         while (!holding.load()) sched_yield();
-                         std::optional<full_arena> full(sizeof(std::tuple<heavy>));
-                         check_throws<arena::arena_exhausted>(
-                             [&] {
-                               for (;;) held(1).send<&holder::nothing>();  // until the ring is full
-                             },
-                             "exhausted");
-                         full->leave_room();
-                         check_throws<arena::arena_exhausted>([&] { held(1).send<&holder::take>(heavy()); },
-                                                              "exhausted");
-                         check_equal(alive.load(), 0);
-                         arena::release(arena::allocate(sizeof(std::tuple<heavy>)));  // throws if it is not back
-                         full.reset();
-                         let_go = true;
-                         quiescence().get();
-                       },
-                       {"--tri-inbox-cells=16", "--tri-arena-limit-bytes=8388608"}),
-            0);
-}
-
-// The same for messages whose envelope is allocated: towards an element that does not exist, with a priority, later.
-TEST(runs, a_message_that_finds_no_envelope_gives_its_arguments_back) {
-  EXPECT_EQ(
-      run_on_pes(1,
-                 [] {
-                   const auto absent = make_sparse_array<holder>();
-                   const auto present = make_array<holder>({1});
-                   const auto check_refused = [&](auto&& send) {
-                     full_arena full(sizeof(std::tuple<heavy>));
-                     full.leave_room();
-                     check_throws<arena::arena_exhausted>(send, "exhausted");
-                     check_equal(alive.load(), 0);
-                     arena::release(arena::allocate(sizeof(std::tuple<heavy>)));
-                   };
-                   check_refused([&] { absent(3).send<&holder::take>(heavy()); });
-                   check_refused([&] { absent(3).with(2).send<&holder::take>(heavy()); });
-                   check_refused([&] { present(0).with(-5).send<&holder::take>(heavy()); });
-                   check_refused([&] { present(0).with(immediate).send<&holder::take>(heavy()); });
-                   check_refused([&] { send_after<&holder::take>(std::chrono::nanoseconds(1), present(0), heavy()); });
-                   quiescence().get();  // none of them counts as being under way
-                 },
-                 {"--tri-arena-limit-bytes=8388608"}),
-      0);
-}
-
-struct four_dimensional : array_element<four_dimensional, index<4>> {
-  explicit four_dimensional(counted) {}
-};
-TEST(runs, an_index_out_of_range_gives_the_arguments_back) {
-  EXPECT_EQ(run_on_pes(1,
-                       [] {
-                         const auto all = make_sparse_array<four_dimensional>();
-                         check_throws<std::out_of_range>(
-                             [&] {
-                               all.insert({1 << 20, 0, 0, 0}, counted());
-                             },
-                             "index 1048576 in dimension 0");
-                         check_equal(alive.load(), 0);
-                       }),
-            0);
-}
-
-// What the conversion of an argument throws leaves no broadcast behind that the PEs wait for, and no root of a
-// reduction.
-struct picky {
-  int value = 0;
-  picky() = default;
-  picky(int given) : value(given) {  // NOLINT(google-explicit-constructor)
-    if (given < -1) throw given;
-    if (given < 0) throw std::domain_error("negative");
-  }
-};
-struct taker : array_element<taker, index<1>> {
-  int taken = 0;
-  void take(picky what) { taken += what.value; }
-  int take_and_tell(picky what) { return what.value; }
-  int sum_taken() { return taken; }
-};
-TEST(runs, a_broadcast_that_throws_was_never_sent) {
-  EXPECT_EQ(
-      run_on_pes(2,
-                 [] {
-                   const auto all = make_array<taker>({4}, round_robin());
-                   const auto part = all.select({0, 1});
-                   const auto check_all_thrown = [&](auto&& action) {
-                     check_throws<std::domain_error>([&] { action(-1); }, "negative");
-                     try {
-                       action(-2);
-                       failed("nothing was thrown", std::source_location::current());
-                     } catch (int) {
-                     }
-                   };
-                   check_all_thrown([&](int bad) { all.broadcast<&taker::take>(bad); });
-                   check_all_thrown([&](int bad) { part.multicast<&taker::take>(bad); });
-                   check_all_thrown([&](int bad) { static_cast<void>(all.reduce<&taker::take_and_tell>(sum, bad)); });
-                   check_all_thrown([&](int bad) { static_cast<void>(part.reduce<&taker::take_and_tell>(sum, bad)); });
-                   quiescence().get();
-                   check_equal(objects::pe_objects::of(sched::this_pe()).describe_waiting(), "");
-                   all.broadcast<&taker::take>(3);
-                   check_equal(all.reduce<&taker::sum_taken>(sum).get(), 12);
-                 },
-                 {"--tri-stall-report-s=1"}),
-      0);
-}
-
 // A future that the program keeps until its run has ended.
 TEST(runs, mailboxes_end_with_the_run) {
   for (int run = 0; run < 3; ++run) {
@@ -345,6 +185,7 @@ TEST(runs, futures_may_end_on_another_pe) {
   }
 }
 
+std::atomic<bool> holding{false};
 // Futures of PE 0 that end on PE 1 when PE 0 runs no messages any more: a member of an element, and an argument.
 struct late_keeper : array_element<late_keeper, index<1>> {
   future<counted> kept;
@@ -369,148 +210,6 @@ TEST(runs, futures_may_end_on_another_pe_while_the_job_ends) {
                        }),
             0);
   EXPECT_EQ(alive.load(), 0);
-}
-
-// Methods of local objects may be called as functions; the object ends when the caller has ended.
-struct called_directly : array_element<called_directly, index<1>> {
-  counted own;
-  std::string name = "a text that does not fit into the string itself";
-  int end() {
-    erase_this();
-    name += "!";
-    return alive.load();
-  }
-};
-array<called_directly> to_be_ended;
-void end_local_one() {
-  check_equal(to_be_ended(0).local()->end(), 1);
-  check(to_be_ended(0).local() != nullptr, "it ended before the function that called it");
-}
-TEST(runs, an_element_that_is_called_directly_may_delete_itself) {
-  EXPECT_EQ(run_on_pes(1,
-                       [] {
-                         to_be_ended = make_array<called_directly>({1});
-                         check_equal(to_be_ended(0).local()->end(), 1);
-                         quiescence().get();
-                         check_equal(alive.load(), 0);
-                         to_be_ended = make_array<called_directly>({1});
-                         send<&end_local_one>(0);
-                         quiescence().get();
-                         check_equal(alive.load(), 0);
-                         check(to_be_ended(0).local() == nullptr, "it is still there");
-                       }),
-            0);
-}
-
-// An element makes another object start a coroutine, and ends before it.
-struct patient : group_member<patient> {
-  future<int> awaited;
-  std::vector<task<>> waiting;
-  int got = 0;
-  task<> wait() { got += co_await awaited; }
-  void start() { waiting.push_back(wait()); }
-  void set() { awaited.get_promise().set(5); }
-  int result() { return got; }
-};
-struct starter : array_element<starter, index<1>> {
-  void start(group<patient> others) {
-    others.local().start();
-    erase_this();
-  }
-};
-TEST(runs, an_element_may_end_before_what_it_started_elsewhere) {
-  EXPECT_EQ(run_on_pes(1,
-                       [] {
-                         const auto patients = make_group<patient>();
-                         make_array<starter>({1})(0).send<&starter::start>(patients);
-                         quiescence().get();
-                         patients[0].send<&patient::set>();
-                         quiescence().get();
-                         check_equal(patients[0].call<&patient::result>().get(), 5);
-                       }),
-            0);
-}
-
-// What destructors ask for at the end of the job is in vain: to be deleted or moved, broadcasts, multicasts,
-// reductions, contributions, messages to what exists and to what does not.
-struct last_wishes : array_element<last_wishes, index<1>> {
-  array<last_wishes> other;
-  array<short_lived> absent;
-  explicit last_wishes(array<last_wishes> its_other, array<short_lived> its_absent)
-      : other(its_other), absent(its_absent) {}
-  struct guard {
-    last_wishes* owner;
-    ~guard() {
-      owner->erase_this();
-      owner->migrate_to((this_pe() + 1) % pe_count());
-    }
-  };
-  task<> live() {
-    const guard at_the_end{this};
-    co_await when<&last_wishes::note>(1);
-  }
-  void note(int) {}
-  void hear(counted) {}
-  int value(counted) { return 1; }
-  void done(int) {}
-  ~last_wishes() override {
-    for (const auto& all : {this_array(), other}) {
-      if (all.id() == 0) continue;
-      all.broadcast<&last_wishes::hear>(counted());
-      auto part = all.select({0, 1});
-      part.multicast<&last_wishes::hear>(counted());
-      static_cast<void>(all.reduce<&last_wishes::value>(sum, counted()));
-      static_cast<void>(part.reduce<&last_wishes::value>(sum, counted()));
-      static_cast<void>(all(0).call<&last_wishes::value>(counted()));
-      if (auto* const local = all(0).local()) local->hear(counted());
-    }
-    absent(3).send<&short_lived::token>(1, counted());
-    static_cast<void>(absent(3).call<&short_lived::token>(1, counted()));
-    contribute(1, sum, to<&last_wishes::done>(this_element()));
-  }
-  void set_absent(array<short_lived> later) { absent = later; }
-};
-TEST(runs, last_wishes_are_in_vain) {
-  for (const int pes : {1, 3}) {
-    EXPECT_EQ(run_on_pes(pes,
-                         [] {
-                           const auto absent = make_sparse_array<short_lived>();
-                           const auto first = make_array<last_wishes>({6}, round_robin(), array<last_wishes>(), absent);
-                           const auto second = make_array<last_wishes>({6}, round_robin(), first, absent);
-                           first.broadcast<&last_wishes::live>();
-                           second.broadcast<&last_wishes::live>();
-                           first.broadcast<&last_wishes::set_absent>(make_sparse_array<short_lived>());
-                           quiescence().get();
-                         }),
-              0);
-    EXPECT_EQ(alive.load(), 0);
-  }
-}
-
-// Destructors of objects may use the node group and the read-only values until the end.
-struct node_counter : nodegroup_member<node_counter> {
-  std::atomic<int> ended{0};
-  static inline std::atomic<int> total{0};
-  ~node_counter() override { total = ended.load(); }
-};
-read_only<std::string> name_of_all;
-struct reporter : array_element<reporter, index<1>> {
-  nodegroup<node_counter> counters;
-  explicit reporter(nodegroup<node_counter> all) : counters(all) {}
-  ~reporter() override { counters.local().ended += static_cast<int>(name_of_all->size()); }
-};
-TEST(runs, destructors_may_use_what_a_process_shares) {
-  for (int round = 0; round < 10; ++round) {
-    EXPECT_EQ(run_on_pes(3,
-                         [] {
-                           name_of_all.publish("four").get();
-                           auto counters = make_nodegroup<node_counter>();
-                           static_cast<void>(make_array<reporter>({300}, counters));
-                           quiescence().get();
-                         }),
-              0);
-    EXPECT_EQ(node_counter::total, 4 * 300);
-  }
 }
 
 // A member of a node group knows the older groups to the end, and what its destructor uses starts afresh in the next

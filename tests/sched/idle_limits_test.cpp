@@ -5,6 +5,8 @@
 
 #include <vector>
 
+#include "support/wait_steps.hpp"
+
 namespace tri::sched {
 namespace {
 
@@ -39,15 +41,8 @@ TEST(idle_limits, sleep_sleeps_after_two_looks) {
 }
 
 TEST(idle_limits, automatic_spins_then_yields_then_sleeps) {
-  wait_policy policy(idle_limits(config::idle_policy::automatic, false, 100));
-  EXPECT_EQ(policy.next(1000), wait_step::poll);
-  EXPECT_EQ(policy.next(1099), wait_step::poll);
-  EXPECT_EQ(policy.next(1100), wait_step::yield);
-  EXPECT_EQ(policy.next(1124), wait_step::yield);
-  EXPECT_EQ(policy.next(1125), wait_step::sleep);
-  policy.busy();
-  EXPECT_EQ(policy.next(5000), wait_step::poll) << "starts again after work";
-  EXPECT_EQ(policy.next(5099), wait_step::poll);
+  testing::expect_polls_then_yields_then_sleeps(wait_policy(idle_limits(config::idle_policy::automatic, false, 100)),
+                                                100, 25);
 }
 
 TEST(idle_limits, automatic_with_more_pes_than_cores_sleeps_after_a_few_looks) {

@@ -3,6 +3,7 @@
 #include <atomic>
 #include <string>
 
+#include "objects/messages/held_messages.hpp"
 #include "objects/messages/reorder_buffer.hpp"
 #include "sched/remote/host_records.hpp"
 
@@ -48,17 +49,12 @@ multicast_turn multicast_arrived(sched::pe& here, int sender, std::uint64_t numb
 
 void keep_multicast(sched::pe& here, int sender, std::uint64_t number, const sched::envelope& message) {
   pe_objects::of(here).multicasts_from().keep(sender, number, message);
-  here.counters().sent.add();  // this delivery ends; the message itself continues
-  here.counters().held.add();
+  count_held(here);
 }
 
 void run_kept_multicasts(sched::pe& here, int sender) {
   auto& from = pe_objects::of(here).multicasts_from();
-  for (sched::envelope next; from.next(sender, next);) {
-    here.counters().released.add();
-    sched::handler_table()[next.handler].run(here, next);
-    here.count_processed();
-  }
+  for (sched::envelope next; from.next(sender, next);) release_and_run(here, next);
 }
 
 }  // namespace tri::objects

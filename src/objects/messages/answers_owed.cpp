@@ -4,7 +4,7 @@
 #include <tuple>
 
 #include "trireme/detail/objects/deliver.hpp"
-#include "trireme/detail/objects/post.hpp"
+#include "trireme/detail/objects/element_ref.hpp"
 #include "trireme/detail/sched/runtime.hpp"
 
 namespace tri::objects {
@@ -38,21 +38,10 @@ void end_answer(answers_owed& owed) {
   const answers_owed::told news = owed.end_one();
   sched::pe* const here = sched::detail::this_pe;
   if (!news.is_last_and_awaited || here == nullptr || pe_objects::of(*here).is_ending()) return;
-  pe_objects& objects = pe_objects::of(*here);
-  sched::envelope message{};
-  message.element = news.element;
-  message.collection = news.collection;
-  message.handler = answered_handler;
-  message.source = static_cast<std::uint32_t>(here->number());
-  pack_arguments<std::tuple<>>(*here, true, false).store(message);
-  local_collection* const home = objects.find_local_collection(news.collection);
-  const pe_number to = home == nullptr ? no_pe : home->route(news.element);
-  if (to >= 0)
-    here->send_copy(to, message);
-  else if (home != nullptr)
-    home->send_slowly(message);
-  else
-    objects.hold_for_creation(message);
+  post_to_element(*here, news.collection, news.element, answered_handler, nullptr,
+                  [&](bool same_process, bool needs_block) {
+                    return pack_arguments<std::tuple<>>(*here, same_process, needs_block);
+                  });
 }
 
 }  // namespace tri::objects

@@ -14,8 +14,8 @@ namespace tri::arena {
 struct window;
 
 namespace detail {
-void tell_sanitizer_handed_over();
-void tell_sanitizer_taken_over();
+void annotate_handed_over();
+void annotate_taken_over();
 /// Of this process's heap; no bytes while there is none.
 void set_own_window(const window& own);
 void forget_own_window(const window& own);
@@ -29,18 +29,18 @@ bool belongs_to_another_process(const void* place);
 /// thread are released to that process.
 inline void handed_over(const void* place) {
   if constexpr (os::under_thread_sanitizer)
-    if (belongs_to_another_process(place)) detail::tell_sanitizer_handed_over();
+    if (belongs_to_another_process(place)) detail::annotate_handed_over();
 }
 
 /// The calling thread has published state to which another process reacts by acting on our memory, such as a count that
 /// reports that we are done. Not for state read only by our own process.
 inline void published_to_another_process() {
-  if constexpr (os::under_thread_sanitizer) detail::tell_sanitizer_handed_over();
+  if constexpr (os::under_thread_sanitizer) detail::annotate_handed_over();
 }
 
 /// The calling thread continues with data that another process may have passed.
 inline void taken_over() {
-  if constexpr (os::under_thread_sanitizer) detail::tell_sanitizer_taken_over();
+  if constexpr (os::under_thread_sanitizer) detail::annotate_taken_over();
 }
 
 }  // namespace tri::arena

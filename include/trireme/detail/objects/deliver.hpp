@@ -16,12 +16,9 @@ namespace tri::objects {
 
 /// Finds the element that a message is for; null if the message was taken over because the element is not ready here.
 inline element_base* find_receiver(sched::pe& here, sched::envelope& message) {
-  pe_objects& objects = pe_objects::of(here);
-  local_collection* const home = objects.find_local_collection(message.collection);
-  if (home == nullptr) [[unlikely]] {
-    objects.hold_for_creation(message);
+  local_collection* const home = pe_objects::of(here).find_or_hold(message);
+  if (home == nullptr) [[unlikely]]
     return nullptr;
-  }
   element_base* const self = home->find(message.element);
   if (self == nullptr || !self->is_ready() || (message.flags & sched::envelope::is_backlog) != 0) [[unlikely]] {
     home->arrived_elsewhere(message);

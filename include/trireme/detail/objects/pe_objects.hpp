@@ -49,6 +49,14 @@ class pe_objects {
   local_collection& add_local_collection(const collection_facts& facts, std::string name);
   /// Keeps a message until its collection is created here; takes over the payload.
   void hold_for_creation(const sched::envelope& message);
+  /// The local part of the message's collection. Null when its creation has not arrived yet: then the message is held.
+  /// Always inline: on the way of every message, whose handlers must be as if it was written there.
+  [[gnu::always_inline]] local_collection* find_or_hold(const sched::envelope& message) {
+    local_collection* const found = find_local_collection(message.collection);
+    if (found == nullptr) [[unlikely]]
+      hold_for_creation(message);
+    return found;
+  }
   /// At the end of the job: drops all messages kept here, except those kept by elements.
   void drop_held();
   /// At the end of the job: destroys all objects of this PE.

@@ -322,11 +322,8 @@ template <class Self>
 struct broadcast_handler {
   static void deliver(sched::pe& here, sched::envelope& message) {
     pe_objects& objects = pe_objects::of(here);
-    local_collection* const home = objects.find_local_collection(message.collection);
-    if (home == nullptr) {
-      objects.hold_for_creation(message);
-      return;
-    }
+    local_collection* const home = objects.find_or_hold(message);
+    if (home == nullptr) return;
     method_scope scope(objects);
     if (message.element == unnumbered) [[unlikely]]
       home->number_broadcast(message);
@@ -544,11 +541,8 @@ struct contribution_root_handler {
                        pack_arguments<tuple>(here, here.is_in_this_process(root), false, count, to, std::move(value)));
   }
   static void deliver(sched::pe& here, sched::envelope& message) {
-    local_collection* const home = pe_objects::of(here).find_local_collection(message.collection);
-    if (home == nullptr) {
-      pe_objects::of(here).hold_for_creation(message);
-      return;
-    }
+    local_collection* const home = pe_objects::of(here).find_or_hold(message);
+    if (home == nullptr) return;
     check_meet_here(here, message, *home);
     unpacked_arguments<tuple> arguments(message);
     auto& [count, to, value] = arguments.values();
@@ -581,11 +575,8 @@ struct host_contribution_handler {
         pack_arguments<tuple>(here, here.is_in_this_process(meeting), false, level, count, to, std::move(value)));
   }
   static void deliver(sched::pe& here, sched::envelope& message) {
-    local_collection* const home = pe_objects::of(here).find_local_collection(message.collection);
-    if (home == nullptr) {
-      pe_objects::of(here).hold_for_creation(message);
-      return;
-    }
+    local_collection* const home = pe_objects::of(here).find_or_hold(message);
+    if (home == nullptr) return;
     check_is_of_own_host(here, message);
     unpacked_arguments<tuple> arguments(message);
     auto& [level, count, to, value] = arguments.values();
