@@ -7,14 +7,14 @@
 #include <algorithm>
 #include <charconv>
 
-#include "barnes_hut.hpp"
 #include "config/suggestion.hpp"
-#include "conjugate_gradients.hpp"
-#include "dense_lu.hpp"
-#include "finite_elements.hpp"
-#include "jacobi.hpp"
-#include "spectral.hpp"
-#include "transport_sweep.hpp"
+#include "grids/jacobi.hpp"
+#include "grids/spectral.hpp"
+#include "grids/transport_sweep.hpp"
+#include "lu/dense_lu.hpp"
+#include "n_body/barnes_hut.hpp"
+#include "sparse/conjugate_gradients.hpp"
+#include "sparse/finite_elements.hpp"
 
 namespace kernels {
 namespace {

@@ -12,7 +12,7 @@
 #include <numeric>
 #include <vector>
 
-#include "seven_points.hpp"
+#include "grids/seven_points.hpp"
 #include "trireme/loops.hpp"
 #include "trireme/objects.hpp"
 

@@ -4,21 +4,13 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include "md/output/recorder.hpp"
 #include "md/output/run_report.hpp"
-#include "md/parallel/pair_compute.hpp"
-#include "md/parallel/patch_object.hpp"
+#include "md/parallel/run_objects.hpp"
 #include "md/serial_driver.hpp"
 #include "os/clock.hpp"
 
 namespace md {
 namespace {
-
-/// The atoms of one patch as they travel to it.
-struct patch_load {
-  std::vector<atom_record> atoms;
-  std::vector<vec3> present;
-};
 
 // Atoms belong to the patch where they were at the last list build; a restart also has their current positions.
 std::vector<patch_load> distribute(const run_input& input, const patch_grid& grid, const box& box) {
@@ -72,47 +64,31 @@ void simulate(const run_input& input, const options& values) {
   the_world.publish(make_world(input, values, grid, loads)).get();
   const world& w = *the_world;
 
-  const auto output = tri::make_object<recorder>(
-      output_files{values.dump, values.dump_format, values.restart_out, values.thermo_digits});
-  const auto proxies = tri::make_group<md::proxies>();
-  const auto pairs = tri::make_array<pair_compute>(
-      {grid.size(), pair_kinds},
-      tri::placed_by<tri::index<2>>([](const tri::index<2>& at, int) { return the_world->pair_pe(at[0], at[1]); }),
-      proxies, output);
-  const int3 counts = grid.counts();
-  const auto patches = tri::make_array<patch_object>(
-      {counts[2], counts[1], counts[0]}, tri::placed_by<tri::index<3>>([](const tri::index<3>& at, int) {
-        return the_world->patch_pe(the_world->grid().index({at[2], at[1], at[0]}));
-      }),
-      proxies, output);
-
+  const run_objects all =
+      make_objects(loads, {values.dump, values.dump_format, values.restart_out, values.thermo_digits});
   std::size_t atoms = 0;
-  for (int p = 0; p < grid.size(); ++p) {
-    const patch_load& load = loads[static_cast<std::size_t>(p)];
-    atoms += load.atoms.size();
-    patches[w.patch_index(p)].send<&patch_object::load>(tri::buffer<atom_record>::copy_of(load.atoms),
-                                                        tri::buffer<vec3>::copy_of(load.present));
-  }
+  for (const patch_load& load : loads) atoms += load.atoms.size();
+  const int3 counts = grid.counts();
   fmt::print("{} atoms in {} x {} x {} patches, {} pairs of patches, {} kernels, {}\n", atoms, counts[0], counts[1],
              counts[2], grid.size() * pair_kinds, w.kernels().name, describe_pes());
   std::fflush(stdout);
-  output.call<&recorder::connect>(patches, static_cast<std::int64_t>(atoms)).get();
-  output.local()->open_files();
+  all.output.call<&recorder::connect>(all.patches, static_cast<std::int64_t>(atoms)).get();
+  all.output.local()->open_files();
 
-  patches.reduce<&patch_object::start>(tri::sum).get();
-  proxies.reduce<&md::proxies::report>(tri::gather).get();  // counts from zero
+  all.start();
+  all.reports();  // counts from zero
   const std::int64_t begin = tri::os::now_ns();
-  const std::int64_t builds = patches.reduce<&patch_object::run>(tri::maximum).get();
+  const std::int64_t builds = all.run();
   run_report report;
   report.seconds = static_cast<double>(tri::os::now_ns() - begin) * 1e-9;
-  report.pes = proxies.reduce<&md::proxies::report>(tri::gather).get();
+  report.pes = all.reports();
   report.atoms = atoms;
   report.steps = values.steps;
   report.dt = input.settings.dt;
   report.list_builds = builds;
-  report.listed_pairs = pairs.reduce<&pair_compute::listed_pairs>(tri::sum).get();
+  report.listed_pairs = all.listed_pairs();
   tri::quiescence().get();  // the run itself does not wait for the recorder
-  output.call<&recorder::finish>().get();
+  all.output.call<&recorder::finish>().get();
   fmt::print("{}", format_report(report));
 }
 

@@ -1,6 +1,6 @@
 // Barnes-Hut (K80): forces equal to those of a serial program within 1e-12 and the same bits by every schedule; close
 // to direct summation, and equal to it when no cube counts as a point. The tree holds every body once.
-#include "barnes_hut.hpp"
+#include "n_body/barnes_hut.hpp"
 
 #include <cmath>
 

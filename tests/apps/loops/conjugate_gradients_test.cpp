@@ -1,6 +1,6 @@
 // Conjugate gradients on uneven rows: the same bits by every schedule and as the serial program; the residual is that
 // of the solution; the matrix is what its header promises.
-#include "conjugate_gradients.hpp"
+#include "sparse/conjugate_gradients.hpp"
 
 #include <algorithm>
 #include <cmath>

@@ -1,6 +1,6 @@
 // LU (K25): against a textbook factorization written here, and LAPACK where there is one (dense_lu::check); the same
 // bits by loops with every schedule and by the task graph with every fraction; who runs which task.
-#include "dense_lu.hpp"
+#include "lu/dense_lu.hpp"
 
 #include <algorithm>
 #include <cmath>

@@ -1,6 +1,6 @@
 // Jacobi in slabs (K21): the same bits as a serial program by every schedule. First touch (K22): with contiguous blocks
 // the thread that relaxes a plane is the one that wrote it first.
-#include "jacobi.hpp"
+#include "grids/jacobi.hpp"
 
 #include <condition_variable>
 #include <functional>

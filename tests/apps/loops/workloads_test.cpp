@@ -5,9 +5,9 @@
 #include <stdexcept>
 
 #include "every_method.hpp"
-#include "finite_elements.hpp"
-#include "spectral.hpp"
-#include "transport_sweep.hpp"
+#include "grids/spectral.hpp"
+#include "grids/transport_sweep.hpp"
+#include "sparse/finite_elements.hpp"
 
 namespace kernels {
 namespace {

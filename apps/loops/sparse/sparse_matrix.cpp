@@ -1,5 +1,5 @@
 // See sparse_matrix.hpp.
-#include "sparse_matrix.hpp"
+#include "sparse/sparse_matrix.hpp"
 
 #include <algorithm>
 #include <cmath>

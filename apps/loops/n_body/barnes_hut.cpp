@@ -1,5 +1,5 @@
 // See barnes_hut.hpp.
-#include "barnes_hut.hpp"
+#include "n_body/barnes_hut.hpp"
 
 #include <fmt/format.h>
 

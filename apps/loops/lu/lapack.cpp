@@ -1,5 +1,5 @@
 // See lapack.hpp. Fortran's calling convention, 32-bit integers: what Debian's liblapack and libopenblas have.
-#include "lapack.hpp"
+#include "lu/lapack.hpp"
 
 #include <stdexcept>
 

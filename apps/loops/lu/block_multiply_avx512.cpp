@@ -1,5 +1,5 @@
 // See block_multiply.hpp. Compiled for AVX-512.
-#include "block_multiply_loops.hpp"
+#include "lu/block_multiply_loops.hpp"
 
 namespace kernels {
 

@@ -1,7 +1,7 @@
 // See lapack.hpp: built without one.
 #include <stdexcept>
 
-#include "lapack.hpp"
+#include "lu/lapack.hpp"
 
 namespace kernels {
 

@@ -1,12 +1,12 @@
 // See dense_lu.hpp.
-#include "dense_lu.hpp"
+#include "lu/dense_lu.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
 
-#include "lapack.hpp"
+#include "lu/lapack.hpp"
 
 namespace kernels {
 namespace {

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "kernel.hpp"
-#include "octree.hpp"
+#include "n_body/octree.hpp"
 
 namespace kernels {
 

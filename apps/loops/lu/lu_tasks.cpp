@@ -1,5 +1,5 @@
 // See lu_tasks.hpp.
-#include "lu_tasks.hpp"
+#include "lu/lu_tasks.hpp"
 
 #include <fmt/format.h>
 

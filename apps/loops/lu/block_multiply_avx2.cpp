@@ -1,5 +1,5 @@
 // See block_multiply.hpp. Compiled for AVX2 with fused multiply-add.
-#include "block_multiply_loops.hpp"
+#include "lu/block_multiply_loops.hpp"
 
 namespace kernels {
 

@@ -1,5 +1,5 @@
 // See octree.hpp.
-#include "octree.hpp"
+#include "n_body/octree.hpp"
 
 #include <algorithm>
 #include <cmath>

@@ -15,7 +15,7 @@
 #include <optional>
 #include <vector>
 
-#include "tiled_lu.hpp"
+#include "lu/tiled_lu.hpp"
 
 namespace kernels {
 

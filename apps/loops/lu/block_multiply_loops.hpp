@@ -7,7 +7,7 @@
 #include <cstring>
 #include <vector>
 
-#include "block_multiply.hpp"
+#include "lu/block_multiply.hpp"
 
 namespace kernels {
 

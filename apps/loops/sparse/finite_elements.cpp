@@ -1,5 +1,5 @@
 // See finite_elements.hpp.
-#include "finite_elements.hpp"
+#include "sparse/finite_elements.hpp"
 
 #include <fmt/format.h>
 

@@ -1,5 +1,5 @@
 // See tiled_lu.hpp.
-#include "tiled_lu.hpp"
+#include "lu/tiled_lu.hpp"
 
 #include <fmt/format.h>
 

@@ -1,7 +1,7 @@
 // See block_multiply.hpp: the variant for any processor, and the choice.
-#include "block_multiply.hpp"
+#include "lu/block_multiply.hpp"
 
-#include "block_multiply_loops.hpp"
+#include "lu/block_multiply_loops.hpp"
 
 namespace kernels {
 

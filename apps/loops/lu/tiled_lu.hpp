@@ -8,7 +8,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "block_multiply.hpp"
+#include "lu/block_multiply.hpp"
 
 namespace kernels {
 

@@ -1,5 +1,5 @@
 // See spectral.hpp.
-#include "spectral.hpp"
+#include "grids/spectral.hpp"
 
 #include <fmt/format.h>
 

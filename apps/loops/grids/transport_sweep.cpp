@@ -1,5 +1,5 @@
 // See transport_sweep.hpp.
-#include "transport_sweep.hpp"
+#include "grids/transport_sweep.hpp"
 
 #include <fmt/format.h>
 

@@ -1,5 +1,5 @@
 // See conjugate_gradients.hpp.
-#include "conjugate_gradients.hpp"
+#include "sparse/conjugate_gradients.hpp"
 
 #include <fmt/format.h>
 

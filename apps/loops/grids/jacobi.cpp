@@ -1,11 +1,11 @@
 // See jacobi.hpp.
-#include "jacobi.hpp"
+#include "grids/jacobi.hpp"
 
 #include <fmt/format.h>
 
 #include <stdexcept>
 
-#include "seven_points.hpp"
+#include "grids/seven_points.hpp"
 
 namespace kernels {
 jacobi::jacobi(const jacobi_size& size) : size_(size) {

@@ -3,8 +3,8 @@
 #pragma once
 
 #include "kernel.hpp"
-#include "lu_tasks.hpp"
-#include "tiled_lu.hpp"
+#include "lu/lu_tasks.hpp"
+#include "lu/tiled_lu.hpp"
 
 namespace kernels {
 

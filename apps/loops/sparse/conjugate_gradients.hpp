@@ -3,7 +3,7 @@
 #pragma once
 
 #include "kernel.hpp"
-#include "sparse_matrix.hpp"
+#include "sparse/sparse_matrix.hpp"
 
 namespace kernels {
 
