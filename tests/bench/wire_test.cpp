@@ -108,7 +108,7 @@ TEST(wire_suite, measures_divisions_of_labour_and_memory) {
 
 TEST(wire_suite, measures_broadcasts_to_pretend_hosts) {
   const std::string file = (folder.path() / "broadcast_rows.json").string();
-  const auto ended = bench("--quick --filter 'broadcast/(2|8|64)$' --json " + file);
+  const auto ended = bench("--quick --repetitions 3 --filter 'broadcast/(2|8|64)$' --json " + file);
   ASSERT_EQ(ended.status, 0) << ended.output << ended.errors;
   const json rows = json::parse(tri::testing::contents_of(file)).at("rows");
   ASSERT_EQ(rows.size(), 3U);

@@ -47,6 +47,9 @@ class under : public ::testing::TestWithParam<launcher_command> {
     if (GetParam().words.empty())
       GTEST_SKIP() << "there is no launcher for " << GetParam().name << " (scripts/deps.sh test)";
     for (const char* each : {"OMPI_ALLOW_RUN_AS_ROOT", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM"}) setenv(each, "1", 1);
+    // What is left of a failed job is killed at once, not after a second, and nothing looks for fast networks.
+    setenv("OMPI_MCA_odls_base_sigkill_timeout", "0", 1);
+    setenv("OMPI_MCA_pml", "ob1", 1);
     setenv("TRIREME_PES", "1", 1);
     setenv("TRIREME_WIRE", GetParam().by_mpi ? "mpi" : "ucx", 1);
   }

@@ -170,6 +170,7 @@ class runner {
   interleavings run_all(scenario& of, const exploration& how) {
     how_ = how;
     scenario_ = &of;
+    count_ = of.agents();
     result_ = {};
     choices_.clear();
     for (int i = 0; i < of.agents(); ++i)
@@ -392,7 +393,7 @@ class runner {
   static constexpr std::size_t longest_loop = 4;    // words that a loop looks at
   static constexpr std::size_t rounds_in_vain = 8;  // of a loop that looks at several words
   static constexpr std::size_t looks_kept = longest_loop * rounds_in_vain;
-  int count() const { return scenario_->agents(); }
+  int count() const { return count_; }
   agent& me() { return *agents_[static_cast<std::size_t>(current_)]; }
 
   static void entry() {
@@ -785,11 +786,8 @@ class runner {
 
   void record(int who, const announced& next) {
     agent& mine = *agents_[static_cast<std::size_t>(who)];
-    struct touch {
-      word_history* history;
-      concerns what;
-    };
-    std::vector<touch> touched;
+    std::vector<touch>& touched = touched_;
+    touched.clear();
     if (next.what != concerns::nobody) {
       word(next.address, next.bytes);
       for_each_overlapping(next.address, next.bytes, [&](word_history& each) {
@@ -799,11 +797,8 @@ class runner {
     if (next.in_one_order != concerns::nobody) touched.push_back({&fences_, next.in_one_order});
     if (touched.empty()) return;
     // What it depends on and is not ordered behind, without what comes before another of these.
-    struct dependence {
-      word_history::step step;
-      int by;
-    };
-    std::vector<dependence> found;
+    std::vector<dependence>& found = found_;
+    found.clear();
     clock before = mine.order;
     for (const auto& [history, what] : touched) {
       for (int by = 0; by < count(); ++by) {
@@ -842,7 +837,17 @@ class runner {
     join(history.written, order);
   }
 
+  struct touch {
+    word_history* history;
+    concerns what;
+  };
+  struct dependence {
+    word_history::step step;
+    int by;
+  };
+
   scenario* scenario_ = nullptr;
+  int count_ = 0;
   exploration how_;
   interleavings result_;
   std::vector<choice> choices_;
@@ -850,6 +855,8 @@ class runner {
   std::uint64_t run_ = 0;
   std::vector<taken_step> taken_;
   std::vector<const taken_step*> scratch_;
+  std::vector<touch> touched_;
+  std::vector<dependence> found_;
   std::vector<std::unique_ptr<agent>> agents_;
   std::vector<std::unique_ptr<word_history>> words_;
   std::unordered_map<std::uintptr_t, std::vector<std::size_t>> words_at_;  // by eight bytes

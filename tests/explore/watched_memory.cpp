@@ -2,7 +2,9 @@
 // one writes and one is plain must be ordered: the later agent must have seen the earlier one's time.
 #include <algorithm>
 #include <array>
+#include <cstdint>
 #include <cstring>
+#include <limits>
 #include <memory>
 #include <string>
 #include <utility>
@@ -16,10 +18,14 @@ namespace {
 
 constexpr std::size_t capacity = std::size_t{256} << 10;
 
+// Of each agent, how many releases it had had; a run is too short for more. Narrow, as walking through these histories
+// is most of the work.
+using moments = std::array<std::uint16_t, most_agents>;
+
 struct byte_history {
   std::uint32_t run = 0;  // older ones count as empty
   bool is_released = false;
-  std::array<std::uint32_t, most_agents> plain_reads{}, plain_writes{}, atomic_reads{}, atomic_writes{};
+  moments plain_reads{}, plain_writes{}, atomic_reads{}, atomic_writes{};
 };
 
 struct memory {
@@ -59,6 +65,10 @@ std::string place(memory& all, const std::byte* at) {
   return "no block";
 }
 
+void raise(moments& to, const moments& from) {
+  for (std::size_t i = 0; i < most_agents; ++i) to[i] = std::max(to[i], from[i]);
+}
+
 void watch(const void* address, std::size_t bytes, bool writes, bool is_atomic) {
   memory& all = the_memory();
   const auto* const begin = static_cast<const std::byte*>(address);
@@ -66,24 +76,23 @@ void watch(const void* address, std::size_t bytes, bool writes, bool is_atomic) 
   if (is_ignored(address)) return;
   const auto me = static_cast<std::size_t>(agent_at_work());
   const std::uint32_t* const knows = agent_knows();
+  if (knows[me] > std::numeric_limits<moments::value_type>::max()) fail("releases too often for one run");
   for (const std::byte* at = begin; at < begin + bytes; ++at) {
     byte_history& history = history_of(all, at);
     if (history.is_released) fail("uses what was given back: " + place(all, at));
-    for (std::size_t by = 0; by < most_agents; ++by) {
-      if (by == me) continue;
-      std::uint32_t latest = history.plain_writes[by];
-      if (writes) latest = std::max(latest, history.plain_reads[by]);
-      if (!is_atomic) {
-        latest = std::max(latest, history.atomic_writes[by]);
-        if (writes) latest = std::max(latest, history.atomic_reads[by]);
-      }
-      if (latest > knows[by])
-        fail(std::string(writes ? "writes" : "reads") + " what agent " + std::to_string(by) +
-             " used, and nothing orders the two: " + place(all, at));
-    }
+    // All agents at once, as instructions for vectors do it: what is one's own is never later than what one knows.
+    moments latest = history.plain_writes;
+    if (writes) raise(latest, history.plain_reads);
+    if (!is_atomic) raise(latest, history.atomic_writes);
+    if (!is_atomic && writes) raise(latest, history.atomic_reads);
+    std::uint32_t unordered = 0;
+    for (std::size_t by = 0; by < most_agents; ++by) unordered |= latest[by] > knows[by] ? 1U << by : 0U;
+    if (unordered != 0)
+      fail(std::string(writes ? "writes" : "reads") + " what agent " + std::to_string(__builtin_ctz(unordered)) +
+           " used, and nothing orders the two: " + place(all, at));
     auto& mine = is_atomic ? (writes ? history.atomic_writes : history.atomic_reads)
                            : (writes ? history.plain_writes : history.plain_reads);
-    mine[me] = knows[me];
+    mine[me] = static_cast<moments::value_type>(knows[me]);
   }
 }
 

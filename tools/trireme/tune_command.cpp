@@ -50,7 +50,7 @@ struct usage_with_program : CLI::Formatter {
 
 void check_kind(const tune_request& wanted) {
   const schedules::schedule kind = schedules::parse_schedule(wanted.kind);
-  if (!loops::has_static_fraction(kind.kind) || loops::has_model(kind.kind)) {
+  if (!schedules::has_static_fraction(kind.kind) || schedules::has_model(kind.kind)) {
     throw std::invalid_argument(
         fmt::format("--kind is {}, which has no static fraction to tune; use hybrid or staggered", wanted.kind));
   }

@@ -120,7 +120,8 @@ class strangers : public testing::TestWithParam<mpi> {
   tri::testing::command_result run_bootstrap(const std::string& environment = {}) const {
     const mpi& with = GetParam();
     return run_as_job_user(fmt::format(
-        "unset XDG_RUNTIME_DIR TRIREME_MPI_JOB; env HOME={0} TMPDIR={0} OMPI_MCA_btl_vader_single_copy_mechanism=none "
+        "unset XDG_RUNTIME_DIR TRIREME_MPI_JOB; env HOME={0} TMPDIR={0} "
+        "OMPI_MCA_btl_vader_single_copy_mechanism=none OMPI_MCA_pml=ob1 OMPI_MCA_odls_base_sigkill_timeout=0 "
         "{1} {2} -n 3 env {3} {4} exec --mpi -- {5}",
         home.path().string(), with.launcher, with.name == "openmpi" ? "--oversubscribe" : "", environment,
         copied("trireme"), copied("bootstrap")));

@@ -1,6 +1,7 @@
 // The engine itself - inbox, matching, rendezvous, waiting, as the drop-in runs them - through all interleavings of a
 // few ranks and messages (explore/interleavings.hpp). In place of the real things stand the board, the allocator, the
-// endpoint's lock and the policy of waiting (fakes/); everything else is compiled from src/mpi.
+// endpoint's lock and the policy of waiting (fakes/), and a clock of processor time; everything else is compiled from
+// src/mpi.
 //
 // Shown of every schedule: each receive gets the message that MPI promises, whole; nobody sleeps on beside what it
 // waits for; nothing is used after it was given back, by whichever process; what one process writes and another reads
@@ -19,9 +20,14 @@
 #include <vector>
 
 #include "explore/interleavings.hpp"
+#include "mpi/engine/core_share.hpp"
 #include "mpi/engine/shm_collective.hpp"
 
 namespace tri::mpi {
+
+// The policy of waiting, which would be told by it, is a stand-in.
+std::optional<std::int64_t> processor_time_ns(pid_t) { return 0; }
+
 namespace {
 
 using explore::check;

@@ -65,8 +65,8 @@ void leave_no_room_for_a_copy() {
 }
 
 // The arguments of the program lie in the heap and are changed as soon as fork has returned in the parent.
-void begin_programs() {
-  for (int round = 0; round < 20; ++round) {
+void begin_programs(int rounds) {
+  for (int round = 0; round < rounds; ++round) {
     std::vector<std::string> words{"/bin/sh", "-c", "test \"$0\" = \"a word of the heap\"", "a word of the heap"};
     std::vector<char*> arguments;
     for (std::string& word : words) arguments.push_back(word.data());
@@ -181,7 +181,7 @@ int main(int count, char** arguments) {
   fill_heap();
   if (no_room) leave_no_room_for_a_copy();
   if (verb == "begin_programs")
-    begin_programs();
+    begin_programs(count > 2 && !no_room ? std::atoi(arguments[2]) : 20);
   else if (verb == "begin_programs_otherwise")
     begin_programs_otherwise();
   else if (verb == "live_on")

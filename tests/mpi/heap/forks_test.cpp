@@ -36,7 +36,7 @@ void expect(const tri::testing::command_result& ended, const std::string& output
 }
 
 TEST(forks, get_a_copy) {
-  expect(forks("begin_programs"), "20 copies, 0 views\n");
+  expect(forks("begin_programs 4"), "4 copies, 0 views\n");
   expect(forks("live_on"), "1 copies, 0 views\n");
 }
 
@@ -73,14 +73,15 @@ TEST(forks, keep_within_the_memory_of_a_control_group) {
 TEST(forks, copy_in_a_control_group_that_has_room) {
   const tri::testing::memory_group group(900 * mib);
   if (!group.reason().empty()) GTEST_SKIP() << group.reason();
-  expect(forks("begin_programs", group.enter()), "20 copies, 0 views\n");
+  // More copies than there is room for at the same time.
+  expect(forks("begin_programs 4", group.enter()), "4 copies, 0 views\n");
   expect(forks("live_on", group.enter()), "1 copies, 0 views\n");
 }
 
 TEST(forks, need_no_large_private_mapping) {
   const std::string filter = REFUSE_PRIVATE_MEMORY;
   if (tri::testing::run_command(filter + " true").status == 77) GTEST_SKIP() << "no filter of system calls here";
-  expect(forks("begin_programs", "", filter), "20 copies, 0 views\n");
+  expect(forks("begin_programs 4", "", filter), "4 copies, 0 views\n");
   expect(forks("live_on", "", filter), "1 copies, 0 views\n");
   expect(forks("begin_programs no_room", "", filter), "0 copies, 20 views\n");
   EXPECT_EQ(forks("live_on no_room", "", filter).output, "0 copies, 1 views\n");

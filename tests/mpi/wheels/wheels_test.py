@@ -133,7 +133,7 @@ class library:
         """Runs all cases but those of `left_out`, and demands that each holds."""
         options = ["--sizes", "few", "--hang-limit", "60", "--skip", f",{','.join(left_out)},"]
         launch = [self.launcher, *self.row["options"], "-n", str(ranks)]
-        status, listed, _ = run([*launch, program, "--list", *options], self.environment, self.scratch)
+        status, listed, _ = run([*launch, program, "--list", str(ranks), *options], self.environment, self.scratch)
         if status != 0:
             fail("the program does not list its cases")
         command = [*launch, *before, program, *options]

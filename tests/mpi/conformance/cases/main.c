@@ -174,7 +174,7 @@ static void say_where_it_hangs(int signal) {
 struct options {
   const char* only;
   const char* skip; /* names with commas around each: ",requests/a,requests/b," */
-  int list;
+  int list; /* the cases that so many ranks would run */
   int verbose;
   int few;
   unsigned hang_limit;
@@ -184,8 +184,8 @@ static struct options read_options(int argc, char** argv) {
   struct options chosen = {.hang_limit = 300};
   for (int i = 1; i < argc; ++i) {
     const char* const value = i + 1 < argc ? argv[i + 1] : NULL;
-    if (strcmp(argv[i], "--list") == 0) {
-      chosen.list = 1;
+    if (strcmp(argv[i], "--list") == 0 && value != NULL && atoi(value) > 0) {
+      chosen.list = atoi(argv[++i]);
     } else if (strcmp(argv[i], "--verbose") == 0) {
       chosen.verbose = 1;
     } else if (strcmp(argv[i], "--only") == 0 && value != NULL) {
@@ -200,7 +200,7 @@ static struct options read_options(int argc, char** argv) {
     } else {
       fprintf(
           stderr,
-          "usage: conformance [--list] [--only PART-OF-NAME] [--skip ,GROUP/CASE,...,] [--sizes few|all] [--verbose] "
+          "usage: conformance [--list RANKS] [--only PART-OF-NAME] [--skip ,GROUP/CASE,...,] [--sizes few|all] [--verbose] "
           "[--hang-limit SECONDS]\n'%s' is not one of these, or lacks its value\n",
           argv[i]);
       exit(2);
@@ -253,12 +253,25 @@ static int run_case(const struct options* chosen, const char* group, const struc
   return all[1] == 0;
 }
 
+/* Needs no MPI. */
+static void list_cases(const struct options* chosen) {
+  rank_count = chosen->list;
+  for (int group = 0; group < group_total; ++group) {
+    for (const struct conformance_case* each = groups[group].cases; each->name != NULL; ++each)
+      if (wanted(chosen, groups[group].name, each)) printf("%s/%s\n", groups[group].name, each->name);
+  }
+}
+
 int main(int argc, char** argv) {
   int level = 0;
+  const struct options chosen = read_options(argc, argv);
+  if (chosen.list > 0) {
+    list_cases(&chosen);
+    return 0;
+  }
   MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &level);
   MPI_Comm_rank(MPI_COMM_WORLD, &my_rank);
   MPI_Comm_size(MPI_COMM_WORLD, &rank_count);
-  const struct options chosen = read_options(argc, argv);
   sizes = chosen.few ? few_sizes : all_sizes;
   size_total = (int)(chosen.few ? sizeof few_sizes / sizeof few_sizes[0] : sizeof all_sizes / sizeof all_sizes[0]);
   MPI_Comm_dup(MPI_COMM_WORLD, &control);
@@ -269,12 +282,7 @@ int main(int argc, char** argv) {
   if (!good) fprintf(stderr, "rank %d: MPI_THREAD_MULTIPLE is not to be had: %d\n", my_rank, level);
   for (int group = 0; group < group_total; ++group) {
     for (const struct conformance_case* each = groups[group].cases; each->name != NULL; ++each) {
-      if (!wanted(&chosen, groups[group].name, each)) continue;
-      if (chosen.list) {
-        if (my_rank == 0) printf("%s/%s\n", groups[group].name, each->name);
-      } else {
-        good = run_case(&chosen, groups[group].name, each) && good;
-      }
+      if (wanted(&chosen, groups[group].name, each)) good = run_case(&chosen, groups[group].name, each) && good;
     }
   }
   MPI_Comm_free(&signals);

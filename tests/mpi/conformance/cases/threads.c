@@ -9,7 +9,8 @@
 static uint64_t seed_of(int from, int what) { return ((uint64_t)from << 40) ^ (uint64_t)what; }
 
 enum { threads = 4 };
-static int rounds(void) { return rank_count <= 2 ? 200 : 40; }
+/* Threads of an MPI that spins hand over in milliseconds where they share cores. */
+static int rounds(void) { return rank_count > 4 ? 20 : rank_count > 2 || size_total < 10 ? 40 : 200; }
 
 static void in_threads(void* (*run)(void*)) {
   pthread_t started[threads];
