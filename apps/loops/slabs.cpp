@@ -4,41 +4,22 @@
 // that moment (`--loops`). After V. Kale's model problem (dissertation, Illinois 2015, chapter 2) and the experiment
 // with loops inside a message-driven program in C. Mei's (Illinois 2012, chapter 5). Slabs may be of unequal thickness.
 #include <fmt/format.h>
-#include <CLI/CLI.hpp>
 
 #include <algorithm>
 #include <bit>
 #include <chrono>
 #include <numeric>
+#include <optional>
 #include <vector>
 
 #include "grids/seven_points.hpp"
+#include "slab_options.hpp"
 #include "trireme/loops.hpp"
 #include "trireme/objects.hpp"
 
 namespace {
 
 using namespace kernels;
-
-enum class sharing : int { off, always, idle };
-
-struct problem {
-  int planes = 96;
-  int side = 32;
-  int slabs = 4;
-  int steps = 20;
-  int growth = 0;  // slab i has about 1 + growth * i parts of the planes
-  sharing loops = sharing::idle;
-
-  // Inner planes [first, last) of a slab, counted from 1.
-  std::pair<int, int> planes_of(int slab) const {
-    const auto border = [&](int before) {
-      const auto parts = [&](long count) { return count + growth * (count * (count - 1)) / 2; };
-      return 1 + static_cast<int>((planes - slabs) * parts(before) / parts(slabs)) + before;  // each has one at least
-    };
-    return {border(slab), border(slab + 1)};
-  }
-};
 
 // Of all bits of a number of planes; xor of parts is that of the whole.
 std::uint64_t fingerprint_of(const double* points, std::size_t count, std::size_t first) {
@@ -53,7 +34,7 @@ std::uint64_t fingerprint_of(const double* points, std::size_t count, std::size_
 
 class Slab : public tri::array_element<Slab, tri::index<1>> {
  public:
-  Slab(problem whole, std::string schedule)
+  Slab(slab_problem whole, std::string schedule)
       : whole_(whole), schedule_(schedule), first_(whole.planes_of(this_index()[0]).first) {
     count_ = whole.planes_of(this_index()[0]).second - first_;
     const std::size_t points = static_cast<std::size_t>(count_ + 2) * plane_points(whole_.side);
@@ -128,7 +109,7 @@ class Slab : public tri::array_element<Slab, tri::index<1>> {
     }
   }
 
-  problem whole_;
+  slab_problem whole_;
   std::string schedule_;
   int first_ = 0, count_ = 0;
   int shared_ = 0, all_ = 0;
@@ -136,7 +117,7 @@ class Slab : public tri::array_element<Slab, tri::index<1>> {
 };
 
 // The same in one piece, with other loops.
-std::uint64_t serial_fingerprint(const problem& whole) {
+std::uint64_t serial_fingerprint(const slab_problem& whole) {
   const int side = whole.side;
   const std::size_t plane = plane_points(side), row = row_points(side);
   std::vector<double> old(static_cast<std::size_t>(whole.planes + 2) * plane);
@@ -162,43 +143,10 @@ std::uint64_t serial_fingerprint(const problem& whole) {
 
 int main(int argc, char** argv) {
   return tri::run(argc, argv, [](int count, char** arguments) {
-    problem whole;
-    std::string schedule = "automatic";
-    std::string loops = "idle";
-    CLI::App app("3-D Jacobi in slabs that exchange planes; loops inside a slab are shared with idle PEs, or not.",
-                 "loop_slabs");
-    app.footer(
-        "Examples:\n"
-        "  loop_slabs --slabs 1 --loops always --tri-pes 4     one object, whose loops use all PEs\n"
-        "  loop_slabs --slabs 6 --growth 1 --loops idle        slabs of unequal thickness\n"
-        "  trireme run -n 2 --pes 2 loop_slabs --loops off     two processes, one PE for each object");
-    const auto number = [&](const char* name, int& value, int least, const char* help) {
-      app.add_option(name, value, help)->type_name("N")->check(CLI::Range(least, 1000000))->capture_default_str();
-    };
-    number("--planes", whole.planes, 1, "planes of the grid");
-    number("--side", whole.side, 1, "points along both sides of a plane");
-    number("--slabs", whole.slabs, 1, "objects, at most one for each plane");
-    number("--steps", whole.steps, 0, "relaxation steps");
-    number("--growth", whole.growth, 0,
-           "how much thicker each slab is than the one before, in thicknesses of the first");
-    app.add_option("--loops", loops, "share loops with other PEs: off, always, or if one is idle at that moment: idle")
-        ->check(CLI::IsMember({"off", "always", "idle"}))
-        ->capture_default_str();
-    app.add_option("--schedule", schedule, "of shared loops")->capture_default_str();
-    try {
-      app.parse(count, arguments);
-      (void)tri::schedules::parse_schedule(schedule);
-      if (whole.slabs > whole.planes)
-        throw CLI::ValidationError(
-            fmt::format("--slabs is {}; it must be at most the number of planes, {}", whole.slabs, whole.planes));
-    } catch (const CLI::ParseError& error) {
-      return error.get_exit_code() == 0 ? app.exit(error) : (app.exit(error), 2);
-    } catch (const std::invalid_argument& error) {
-      fmt::print(stderr, "loop_slabs: --schedule: {}\n", error.what());
-      return 2;
-    }
-    whole.loops = loops == "off" ? sharing::off : loops == "always" ? sharing::always : sharing::idle;
-    auto slabs = tri::make_array<Slab>({whole.slabs}, whole, schedule);
+    slab_options options;
+    if (const std::optional<int> status = read_slab_options(count, arguments, options)) return *status;
+    const slab_problem& whole = options.whole;
+    auto slabs = tri::make_array<Slab>({whole.slabs}, whole, options.schedule);
     const auto began = std::chrono::steady_clock::now();
     const std::uint64_t found = slabs.reduce<&Slab::run>(tri::bit_xor).get();
     const std::chrono::duration<double, std::milli> elapsed = std::chrono::steady_clock::now() - began;
