@@ -1,4 +1,4 @@
-// Arrays of every kind: 1 to 6 dimensions, user keys, dense and sparse, placement maps, insertion and deletion while
+// Arrays of every kind: 1 to 6 dimensions, dense and sparse, placement maps, insertion and deletion while
 // messages fly.
 #include <functional>
 #include <iterator>
@@ -97,63 +97,6 @@ void placements() {
                                       "extent 0 given; every extent must be at least 1");
 }
 const case_entry placements_case{"placements", &placements};
-
-struct version_key {
-  int major = 0, minor = 0;
-  std::string name;
-  bool operator==(const version_key&) const = default;
-  template <class Archive>
-  void serialize(Archive& archive) {
-    archive(major, minor, name);
-  }
-};
-
-}  // namespace
-}  // namespace tri::testing
-
-template <>
-struct std::hash<tri::testing::version_key> {
-  std::size_t operator()(const tri::testing::version_key& key) const {
-    return std::hash<std::string>{}(key.name) * 31 + static_cast<std::size_t>(key.major * 1000 + key.minor);
-  }
-};
-
-namespace tri::testing {
-namespace {
-
-template <class Key>
-struct keyed : array_element<keyed<Key>, Key> {
-  int visits = 0;
-  keyed() = default;
-  explicit keyed(int start) : visits(start) {}
-  Key visit(int pe) {
-    ++visits;
-    this->migrate_to(pe % pe_count());
-    return this->this_index();
-  }
-  int count() { return visits; }
-  template <class Archive>
-  void serialize(Archive& archive) {
-    archive(visits);
-  }
-};
-
-template <class Key>
-void keys_of_type(const std::vector<Key>& keys) {
-  auto array = make_sparse_array<keyed<Key>>();
-  for (std::size_t i = 0; i < keys.size(); ++i) array.insert_on(static_cast<int>(i) % pe_count(), keys[i], 100);
-  for (int round = 0; round < 4; ++round)
-    for (std::size_t i = 0; i < keys.size(); ++i)
-      check(array[keys[i]].template call<&keyed<Key>::visit>(static_cast<int>(i) + round).get() == keys[i],
-            "an element has another key");
-  check_equal(array.template reduce<&keyed<Key>::count>(sum).get(), static_cast<int>(keys.size()) * 104);
-}
-void keys() {
-  keys_of_type<int>({0, 1, -1, 2147483647, 42});
-  keys_of_type<std::string>({"", "a", "b", "a key longer than any small string of the library"});
-  keys_of_type<version_key>({{1, 2, "x"}, {1, 2, "y"}, {2, 1, "x"}});
-}
-const case_entry keys_case{"keys", &keys};
 
 // Elements come and go while messages fly; the model is a plain map.
 struct leaf : array_element<leaf, index<1>> {
