@@ -25,10 +25,13 @@ struct algorithm {
   collective what = collective::barrier;
   participation who = participation::flat;
   bool commutative_only = false;
+  bool not_in_place = false;
   std::string_view summary;
   void (*write)(plan_builder& to, int senders) = nullptr;
 
-  bool suits(const request& asked) const { return what == asked.what && (asked.commutative || !commutative_only); }
+  bool suits(const request& asked) const {
+    return what == asked.what && (asked.commutative || !commutative_only) && !(asked.in_place && not_in_place);
+  }
 };
 
 std::span<const algorithm> all_algorithms();

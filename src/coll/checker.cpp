@@ -280,10 +280,12 @@ void proof::accesses_of(step_number number, std::vector<access>& into) const {
   const step& one = at(number);
   into.clear();
   if (one.bytes == 0) return;
-  if (one.has_source())
-    into.push_back({one.source_rank, one.source_buffer, one.source_offset, one.source_offset + one.bytes, false});
-  if (one.has_target())
-    into.push_back({one.target_rank, one.target_buffer, one.target_offset, one.target_offset + one.bytes, true});
+  const auto add = [&](place raw, bool writes) {
+    const place real = asked_.real_place(raw);
+    into.push_back({real.rank, real.where, real.offset, real.offset + one.bytes, writes});
+  };
+  if (one.has_source()) add(one.source(), false);
+  if (one.has_target()) add(one.target(), true);
 }
 
 std::vector<proof::group> proof::groups() const {
@@ -395,7 +397,8 @@ void proof::races_of(const group& among) const {
           fail(number,
                fmt::format("unordered to what writes these bytes: {}", name_of_step(among.steps[last->writer])));
       if (!each.writes) {
-        if (each.where != buffer::input) reads[which].push_back({each.begin, each.end, static_cast<std::uint32_t>(i)});
+        if (each.where != buffer::input || asked_.in_place)
+          reads[which].push_back({each.begin, each.end, static_cast<std::uint32_t>(i)});
         continue;
       }
       std::erase_if(reads[which], [&](const read_record& r) {
@@ -434,7 +437,8 @@ void proof::races_of(const group& among) const {
 void proof::read_source(step_number number, std::vector<symbolic_piece>& into) {
   const step& one = at(number);
   into.clear();
-  if (!content(one.source_rank, one.source_buffer).read(one.source_offset, one.source_offset + one.bytes, into))
+  const place from = asked_.real_place(one.source());
+  if (!content(from.rank, from.where).read(from.offset, from.offset + one.bytes, into))
     fail(number, "it reads what was never written");
 }
 
@@ -443,8 +447,9 @@ void proof::reduce(step_number number, contribution_sets& sets) {
   std::vector<symbolic_piece> source;
   std::vector<symbolic_piece> target;
   read_source(number, source);
-  symbolic_buffer& into = content(one.target_rank, one.target_buffer);
-  if (!into.read(one.target_offset, one.target_offset + one.bytes, target))
+  const place target_place = asked_.real_place(one.target());
+  symbolic_buffer& into = content(target_place.rank, target_place.where);
+  if (!into.read(target_place.offset, target_place.offset + one.bytes, target))
     fail(number, "it adds to what was never written");
   std::vector<symbolic_piece> sum;
   std::size_t s = 0;
@@ -464,7 +469,7 @@ void proof::reduce(step_number number, contribution_sets& sets) {
     if (target[t].end == end) ++t;
     begin = end;
   }
-  into.write(one.target_offset, sum);
+  into.write(target_place.offset, sum);
 }
 
 void proof::values() {
@@ -472,8 +477,10 @@ void proof::values() {
   contribution_sets sets(ranks, reduces(asked_.what) && !asked_.commutative);
   contents_.assign(static_cast<std::size_t>(ranks) * buffers, {});
   for (int rank = 0; rank < ranks; ++rank)
-    if (const std::uint64_t bytes = asked_.input_bytes(rank); bytes > 0)
-      content(rank, buffer::input).write(0, {{0, bytes, sets.of_rank(rank), 0}});
+    if (const std::uint64_t bytes = asked_.input_bytes(rank); bytes > 0) {
+      const place input = asked_.real_place({rank, buffer::input, 0});
+      content(rank, input.where).write(input.offset, {{0, bytes, sets.of_rank(rank), 0}});
+    }
   std::vector<symbolic_piece> moved;
   for (const step_number number : order_) {
     const step& one = at(number);
@@ -482,10 +489,12 @@ void proof::values() {
       reduce(number, sets);
     } else if (one.kind == step_kind::copy || one.kind == step_kind::receive) {
       read_source(one.kind == step_kind::copy ? number : partner_[number], moved);
-      symbolic_buffer& into = content(one.target_rank, one.target_buffer);
-      if (one.target_buffer == buffer::output && into.has_some_of(one.target_offset, moved))
+      const place target = asked_.real_place(one.target());
+      symbolic_buffer& into = content(target.rank, target.where);
+      // In place the own block may be written again, as it is.
+      if (one.target_buffer == buffer::output && !asked_.in_place && into.has_some_of(target.offset, moved))
         fail(number, "it delivers bytes a second time");
-      into.write(one.target_offset, moved);
+      into.write(target.offset, moved);
     }
   }
   check_outputs(sets);
@@ -497,7 +506,8 @@ void proof::check_outputs(contribution_sets& sets) {
     const std::uint64_t bytes = asked_.output_bytes(rank);
     if (bytes == 0) continue;
     std::vector<symbolic_piece> found;
-    if (!content(rank, buffer::output).read(0, bytes, found))
+    const place output = asked_.real_place({rank, buffer::output, 0});
+    if (!content(rank, output.where).read(output.offset, output.offset + bytes, found))
       throw wrong(fmt::format("output of rank {}: a part of its {} bytes is never written", rank, bytes));
     // What is promised for the bytes from `at` on: whose, from where in the inputs, and up to which byte.
     const auto promised = [&](std::uint64_t begin, int block_rank) -> symbolic_piece {

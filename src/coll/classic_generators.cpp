@@ -31,11 +31,10 @@ folded_ranks folded(int rank, int ranks) {
   return found;
 }
 
-// The sum of this rank, or of the pair that it stands for, in the output; no_step on a rank that only waits.
+// The sum of this rank, or of the pair that it stands for, in the output; on a rank that only waits its send.
 step_id fold_in(plan_builder& b, const folded_ranks& among, std::uint64_t bytes, std::uint64_t scratch_at) {
   if (among.index < 0) {
-    b.send(b.rank + 1, 0, b.own(buffer::input), bytes, {});
-    return no_step;
+    return b.send(b.rank + 1, 0, b.own(buffer::input), bytes, {});
   }
   const step_id mine = b.copy(b.own(buffer::input), b.own(buffer::output), bytes, {});
   if (b.rank >= 2 * among.rest) return mine;
@@ -44,12 +43,11 @@ step_id fold_in(plan_builder& b, const folded_ranks& among, std::uint64_t bytes,
                   {mine, received});
 }
 
-void fold_out(plan_builder& b, const folded_ranks& among, std::uint64_t bytes, std::uint32_t round,
-              const after& steps) {
+void fold_out(plan_builder& b, const folded_ranks& among, std::uint64_t bytes, std::uint32_t round, step_id last) {
   if (among.index < 0)
-    b.receive(b.rank + 1, round, b.own(buffer::output), bytes, {});
+    b.receive(b.rank + 1, round, b.own(buffer::output), bytes, b.asked.in_place ? last : no_step);
   else if (b.rank < 2 * among.rest)
-    b.send(b.rank - 1, round, b.own(buffer::output), bytes, steps);
+    b.send(b.rank - 1, round, b.own(buffer::output), bytes, last);
 }
 
 }  // namespace

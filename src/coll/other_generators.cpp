@@ -44,7 +44,9 @@ void prefix_scan(plan_builder& b, int senders) {
     }
     there = free = b.host_barrier(mine);
   }
-  const place result = b.own(buffer::output);
+  // In place, mates still read the input that the output overwrites.
+  const bool is_staged = b.asked.in_place && b.asked.output_bytes(b.rank) > 0;
+  const place result = is_staged ? b.own(buffer::scratch, b.new_scratch(bytes)) : b.own(buffer::output);
   step_id last = there;
   if (has_before && !(is_exclusive && b.rank == 0))
     last = b.copy(b.leaders(buffer::scratch, before_at), result, bytes, last);
@@ -52,7 +54,8 @@ void prefix_scan(plan_builder& b, int senders) {
   for (int i = 0; i < inputs; ++i)
     last = b.reduce(has_before || i > 0 ? step_kind::reduce_right : step_kind::copy, {b.leader + i, buffer::input, 0},
                     result, bytes, last);
-  if (b.mates > 1) b.host_barrier(last);  // mates read this input
+  if (b.mates > 1) last = b.host_barrier(last);  // mates read this input
+  if (is_staged) b.copy(result, b.own(buffer::output), bytes, last);
 }
 
 void tree_allreduce(plan_builder& b, int senders) {
@@ -111,7 +114,7 @@ void aggregated_alltoall(plan_builder& b, int senders) {
 
   std::vector<step_id> mine;
   for (int other = 0; other < hosts; ++other) {
-    if (other == b.host) continue;
+    if (other == b.host && !b.asked.in_place) continue;
     const std::uint64_t bytes = static_cast<std::uint64_t>(b.view.ranks_of(other)) * block;
     mine.push_back(
         b.copy(b.own(buffer::input, ranks_before(other) * block), staged(out_at, other, local * bytes), bytes, {}));
@@ -127,9 +130,14 @@ void aggregated_alltoall(plan_builder& b, int senders) {
     if ((b.host + source) % senders == b.local)
       ends.push_back(b.receive(b.peer(source, b.local), round, staged(in_at, source, 0), bytes_with(source), {}));
   }
-  for (int mate = b.leader; mate < b.leader + b.mates; ++mate)  // beside the messages
-    ends.push_back(b.copy({mate, buffer::input, static_cast<std::uint64_t>(b.rank) * block},
-                          b.own(buffer::output, static_cast<std::uint64_t>(mate) * block), block, packed));
+  for (int mate = 0; mate < b.mates; ++mate) {  // beside the messages; in place from the copy, as the input may be gone
+    const auto source = static_cast<std::uint64_t>(mate);
+    const place from = b.asked.in_place
+                           ? staged(out_at, b.host, (source * mates + local) * block)
+                           : place{b.leader + mate, buffer::input, static_cast<std::uint64_t>(b.rank) * block};
+    ends.push_back(
+        b.copy(from, b.own(buffer::output, static_cast<std::uint64_t>(b.leader + mate) * block), block, packed));
+  }
   const step_id arrived = b.host_barrier(ends);
   for (int other = 0; other < hosts; ++other) {
     if (other == b.host) continue;

@@ -34,17 +34,18 @@ struct place {
   std::int32_t rank = 0;
   buffer where = buffer::input;
   std::uint64_t offset = 0;
+  bool operator==(const place&) const = default;
 };
 
 struct step {
   step_kind kind = step_kind::join;
   buffer source_buffer = buffer::input;
   buffer target_buffer = buffer::input;
-  std::uint8_t slot = 0;         ///< of a message: apart from others of the same ranks and round
-  std::uint32_t round = 0;       ///< of a message
-  std::int32_t peer = 0;         ///< of a message; of signal and wait: the rank whose counter it is
-  std::uint32_t counter = 0;     ///< of signal and wait
-  std::uint32_t value = 0;       ///< of wait
+  std::uint8_t slot = 0;      ///< of a message: apart from others of the same ranks and round (neighbours on two sides)
+  std::uint32_t round = 0;    ///< of a message
+  std::int32_t peer = 0;      ///< of a message; of signal and wait: the rank whose counter it is
+  std::uint32_t counter = 0;  ///< of signal and wait
+  std::uint32_t value = 0;    ///< of wait
   std::int32_t source_rank = 0;  ///< whose buffer
   std::int32_t target_rank = 0;
   std::uint32_t first_dependency = 0;  ///< in plan::dependencies, up to that of the next step
@@ -56,6 +57,8 @@ struct step {
   bool is_reduction() const { return kind == step_kind::reduce_left || kind == step_kind::reduce_right; }
   bool has_source() const { return kind == step_kind::send || kind == step_kind::copy || is_reduction(); }
   bool has_target() const { return kind == step_kind::receive || kind == step_kind::copy || is_reduction(); }
+  place source() const { return {source_rank, source_buffer, source_offset}; }
+  place target() const { return {target_rank, target_buffer, target_offset}; }
 };
 static_assert(sizeof(step) <= 64, "a step is one cache line");
 

@@ -69,7 +69,7 @@ step_id plan_builder::copy(place from, place into, std::uint64_t bytes, const af
 }
 
 step_id plan_builder::reduce(step_kind side, place from, place into, std::uint64_t bytes, const after& steps) {
-  if (bytes == 0) return join(steps);
+  if (bytes == 0 || (side == step_kind::copy && asked.real_place(from) == asked.real_place(into))) return join(steps);
   step made;
   made.kind = side;
   made.source_rank = from.rank;

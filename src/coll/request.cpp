@@ -126,6 +126,33 @@ std::uint64_t request::output_bytes(int rank) const {
   }
 }
 
+place request::real_place(place of) const {
+  if (!in_place || of.where == buffer::scratch) return of;
+  const auto alias = [&](buffer part, std::uint64_t offset) {
+    if (of.where != part) return of;
+    return place{of.rank, part == buffer::input ? buffer::output : buffer::input, of.offset + offset};
+  };
+  switch (what) {
+    case collective::broadcast:  // one buffer each anyway
+    case collective::barrier:
+      return of;
+    case collective::scatter:
+      return of.rank == root ? alias(buffer::output, begin_of(root)) : of;
+    case collective::reduce_scatter:
+      return alias(buffer::output, 0);
+    case collective::gather:
+      return of.rank == root ? alias(buffer::input, begin_of(root)) : of;
+    case collective::reduce:
+      return of.rank == root ? alias(buffer::input, 0) : of;
+    case collective::exscan:
+      return of.rank > 0 ? alias(buffer::input, 0) : of;  // rank 0 has no output
+    case collective::allgather:
+      return alias(buffer::input, begin_of(of.rank));
+    default:
+      return alias(buffer::input, 0);
+  }
+}
+
 void request::check() const {
   if (has_root(what) && (root < 0 || root >= hosts.ranks()))
     throw std::invalid_argument(

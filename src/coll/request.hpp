@@ -70,12 +70,18 @@ struct request {
   int root = 0;
   block_layout blocks;       ///< a vector is the block of a uniform layout
   std::uint32_t extent = 1;  ///< bytes of an element: no reduction splits one
+  bool in_place = false;     ///< input and output of a rank are one buffer, as MPI_IN_PLACE says; see real_place()
   bool commutative = true;   ///< else contributions are combined in the order of ranks
 
   std::uint64_t begin_of(int rank) const { return blocks.begin(rank) * extent; }
   std::uint64_t bytes_of(int rank) const { return begin_of(rank + 1) - begin_of(rank); }
   std::uint64_t all_bytes() const { return begin_of(hosts.ranks()); }
   std::uint64_t vector_bytes() const { return bytes_of(0); }
+
+  /// In place, a part of one buffer is the other: the input of gather and allgather is the block of the rank in its
+  /// output, that of a reduction or alltoall the output itself; the output of scatter is the block in the input of the
+  /// root, that of reduce_scatter the beginning of the input. Returns the place in the larger one.
+  place real_place(place of) const;
 
   std::uint64_t input_bytes(int rank) const;
   std::uint64_t output_bytes(int rank) const;

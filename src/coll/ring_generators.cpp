@@ -133,7 +133,7 @@ void direct_reduce_scatter(plan_builder& b, int senders) {
   const std::uint64_t bytes = b.asked.all_bytes();
   const auto block = [&](int of) { return byte_range{b.host_begin(of), b.host_begin(of + 1)}; };
   const byte_range mine = block(b.host);
-  if (b.mates == 1) {
+  if (b.mates == 1 && !b.asked.in_place) {  // without staging
     const step_id there = b.copy(b.own(buffer::input, mine.begin), b.own(buffer::output), mine.bytes(), {});
     fold_own_block(b, senders, b.own(buffer::input), b.own(buffer::output), block, no_step, there);
     return;

@@ -104,7 +104,7 @@ void tree_reduce(plan_builder& b, int senders, bool in_parts) {
   place sum = b.leaders(buffer::scratch);
   if (is_leaf_rank)
     sum.where = buffer::input;
-  else if (in_parts && at_root)
+  else if (in_parts && at_root && !b.asked.in_place)
     sum = {root, buffer::output, 0};
   else
     sum.offset = b.new_scratch(bytes, !in_parts || b.rank == b.leader);

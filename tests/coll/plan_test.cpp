@@ -74,6 +74,21 @@ TEST(request, names_the_value_that_is_wrong) {
   EXPECT_THAT(problem(asked), HasSubstr("are more than"));
 }
 
+// A byte of the part is the same byte of the whole.
+TEST(request, in_place_a_part_of_one_buffer_is_the_other) {
+  request asked = request_of(collective::allgather, shape::uniform(2, 2), 3);
+  asked.in_place = true;
+  EXPECT_EQ(asked.real_place({2, buffer::input, 4}), (place{2, buffer::output, 28}));
+  EXPECT_EQ(asked.real_place({2, buffer::output, 4}), (place{2, buffer::output, 4}));
+  EXPECT_EQ(asked.real_place({2, buffer::scratch, 4}), (place{2, buffer::scratch, 4}));
+  asked.what = collective::reduce_scatter;
+  EXPECT_EQ(asked.real_place({2, buffer::output, 4}), (place{2, buffer::input, 4}));
+  asked.what = collective::gather;
+  asked.root = 1;
+  EXPECT_EQ(asked.real_place({1, buffer::input, 0}), (place{1, buffer::output, 12}));
+  EXPECT_EQ(asked.real_place({2, buffer::input, 0}), (place{2, buffer::input, 0})) << "only at the root";
+}
+
 TEST(request, names_are_read_as_they_are_written) {
   for (const collective each : all_collectives()) EXPECT_EQ(collective_of(name_of(each)), each);
   EXPECT_THAT(
@@ -89,6 +104,10 @@ TEST(algorithms, a_name_that_is_not_there_is_refused_with_those_that_are) {
       ThrowsMessage<std::invalid_argument>(HasSubstr("no algorithm 'star' of allreduce; there are multi_object_")));
   EXPECT_THAT([&] { algorithm_of(asked, "ring"); },
               ThrowsMessage<std::invalid_argument>(HasSubstr("only for commutative operations")));
+  request in_place = request_of(collective::alltoall, shape::uniform(2, 2), 1);
+  in_place.in_place = true;
+  EXPECT_THAT([&] { algorithm_of(in_place, "pairwise"); },
+              ThrowsMessage<std::invalid_argument>("pairwise of alltoall does not work in place"));
 }
 
 TEST(parts, of_elements_cover_all_and_split_none) {

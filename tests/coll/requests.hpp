@@ -24,7 +24,7 @@ inline std::string text_of(const request& asked, const algorithm& by) {
   return std::string(name_of(asked.what)) + ' ' + std::string(by.name) + ", hosts " +
          std::to_string(asked.hosts.hosts()) + ", ranks " + std::to_string(asked.hosts.ranks()) + ", root " +
          std::to_string(asked.root) + ", elements " + std::to_string(asked.blocks.begin(1)) +
-         (asked.commutative ? "" : ", ordered");
+         (asked.commutative ? "" : ", ordered") + (asked.in_place ? ", in place" : "");
 }
 
 }  // namespace tri::coll

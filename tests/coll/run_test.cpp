@@ -36,16 +36,24 @@ class random_run {
   random_run(const request& asked, const std::vector<plan>& plans, unsigned seed)
       : asked_(asked), plans_(plans), random_(seed) {
     for (const plan& each : plans) {
-      memory_[0].push_back(filled(asked.input_bytes(each.rank)));
+      inputs_.push_back(filled(asked.input_bytes(each.rank)));
+      memory_[0].push_back(inputs_.back());
       memory_[1].push_back(filled(asked.output_bytes(each.rank)));
       memory_[2].push_back(filled(each.scratch_bytes));
       counters_.emplace_back(each.counters);
       progress_.emplace_back(each);
+      if (asked.in_place && !inputs_.back().empty())
+        std::memcpy(at(each.rank, buffer::input, 0), inputs_.back().data(), inputs_.back().size());
     }
   }
 
-  const std::vector<bytes>& inputs() const { return memory_[0]; }
-  const std::vector<bytes>& outputs() const { return memory_[1]; }
+  const std::vector<bytes>& inputs() const { return inputs_; }
+  bytes output(int rank) {
+    const std::uint64_t size = asked_.output_bytes(rank);
+    if (size == 0) return {};
+    const unsigned char* const from = at(rank, buffer::output, 0);
+    return {from, from + size};
+  }
 
   bool to_the_end() {
     std::vector<std::uint32_t> fresh;
@@ -83,7 +91,8 @@ class random_run {
     fresh.clear();
   }
   unsigned char* at(std::int32_t rank, buffer where, std::uint64_t offset) {
-    return memory_[static_cast<std::size_t>(where)][static_cast<std::size_t>(rank)].data() + offset;
+    const place real = asked_.real_place({rank, where, offset});
+    return memory_[static_cast<std::size_t>(real.where)][static_cast<std::size_t>(real.rank)].data() + real.offset;
   }
   // False where it has to wait.
   bool act(std::size_t rank, const step& one) {
@@ -152,6 +161,7 @@ class random_run {
   const request& asked_;
   const std::vector<plan>& plans_;
   std::mt19937 random_;
+  std::vector<bytes> inputs_;  // as they were
   std::vector<bytes> memory_[3];
   std::vector<std::vector<std::uint32_t>> counters_;
   std::vector<ready_steps> progress_;
@@ -214,14 +224,15 @@ TEST(random_runs, give_the_bytes_that_are_promised) {
   for (const algorithm& by : all_algorithms())
     for (const auto& [hosts, ranks] : {std::pair{1, 3}, {2, 2}, {3, 1}, {5, 2}, {7, 1}, {4, 3}, {13, 2}, {6, 4}})
       for (unsigned seed = 0; seed < 12; ++seed, ++runs) {
-        const request asked =
+        request asked =
             request_of(by.what, shape::uniform(hosts, ranks), seed % 4 == 3 ? 1 : random() % 40,
                        static_cast<int>(random() % static_cast<unsigned>(hosts * ranks)), by.commutative_only);
+        asked.in_place = seed % 3 == 2 && !by.not_in_place;
         const std::vector<plan> plans = generate_all(by, asked);
         random_run run(asked, plans, seed);
         ASSERT_TRUE(run.to_the_end()) << text_of(asked, by);
         for (int rank = 0; rank < asked.hosts.ranks(); ++rank)
-          ASSERT_EQ(run.outputs()[static_cast<std::size_t>(rank)], wanted(asked, run, rank))
+          ASSERT_EQ(run.output(rank), wanted(asked, run, rank))
               << text_of(asked, by) << ", rank " << rank << ", seed " << seed;
       }
   EXPECT_GT(runs, 3000);

@@ -5,9 +5,11 @@
 // - up to 64 hosts of 1, 2, 3, 4, 8, 16 ranks: all numbers of hosts up to 64 with 1 to 3 ranks, of larger hosts those
 // beside
 //   powers of the radix; three roots, counts in turn;
+// - up to 9 hosts of up to 4 ranks in place;
 // - random uneven tables of hosts, blocks of different sizes, roots and counts.
 //
-// TRIREME_COLL_SWEEP=all takes all numbers of hosts up to 64 and of ranks up to 16 (and minutes).
+// TRIREME_COLL_SWEEP=all takes all numbers of hosts up to 64 and of ranks up to 16, and minutes; of algorithms in which
+// a rank has a step for each other rank those of up to 256 ranks.
 #include <gtest/gtest.h>
 
 #include <cstdlib>
@@ -69,10 +71,12 @@ TEST_P(every_algorithm, is_right_up_to_64_hosts_of_16_ranks) {
   for (int ranks = 1; ranks <= 16; ++ranks)
     for (int hosts = 1; hosts <= 64; ++hosts) {
       if (!is_taken(hosts, ranks)) continue;
-      // Work of the checker grows with the square of the steps: of a ring those are many.
+      // The checker's work grows with the square of the steps; these have one for each host or rank.
       const bool is_linear = GetParam()->name.ends_with("ring") || GetParam()->what == collective::alltoall ||
                              GetParam()->what == collective::reduce_scatter;
+      const bool is_of_ranks = GetParam()->who == participation::flat || GetParam()->what == collective::alltoall;
       if (is_linear && !takes_all() && hosts * ranks > 160) continue;
+      if (is_linear && is_of_ranks && hosts * ranks > 256) continue;
       const int all = hosts * ranks;
       const int roots[] = {0, (hosts + 5 * ranks) % all, all - 1};
       for (const int root : roots) {
@@ -105,6 +109,23 @@ TEST_P(every_algorithm, is_right_on_uneven_hosts_and_blocks) {
     check(asked);
     if (HasFatalFailure()) return;
   }
+}
+
+TEST_P(every_algorithm, is_right_in_place_or_says_that_it_is_not) {
+  std::string problem;
+  for (int hosts = 1; hosts <= 9; ++hosts)
+    for (int ranks = 1; ranks <= 4; ++ranks)
+      for (const std::uint64_t count : {1, 5, 16})
+        for (int root = 0; root < (has_root(GetParam()->what) ? hosts * ranks : 1); ++root) {
+          request asked =
+              request_of(GetParam()->what, shape::uniform(hosts, ranks), count, root, GetParam()->commutative_only);
+          asked.in_place = true;
+          ASSERT_EQ(GetParam()->suits(asked), !GetParam()->not_in_place);
+          if (const std::string found = problem_of(asked, generate_all(*GetParam(), asked)); !found.empty())
+            problem = found;
+          ASSERT_TRUE(problem.empty() || GetParam()->not_in_place) << problem << "; " << text_of(asked, *GetParam());
+        }
+  EXPECT_EQ(problem.empty(), !GetParam()->not_in_place);
 }
 
 std::vector<const algorithm*> pointers() {
