@@ -79,11 +79,11 @@ void bruck_allreduce(plan_builder& b, int senders) {
   const int hosts = b.view.hosts();
   const std::uint64_t bytes = b.asked.vector_bytes();
   // Sums at the leader: over the `reached` hosts from here on, and over the first `hosts % reached` of them, which the
-  // last round needs. Of each rank: what arrives.
+  // last round needs. Of each sender: what arrives. The rest lies behind the sum, so that both are one message.
   const std::uint64_t sum_at = b.new_scratch(bytes);
+  const std::uint64_t rest_at = b.new_scratch(bytes, b.rank == b.leader);
   const std::uint64_t arrived_at = b.new_scratch(bytes, b.local < senders);
   const std::uint64_t arrived_rest_at = b.new_scratch(bytes, b.local < senders);
-  const std::uint64_t rest_at = b.new_scratch(bytes, b.rank == b.leader);
   const place sum = b.leaders(buffer::scratch, sum_at);
   const place rest = b.leaders(buffer::scratch, rest_at);
   const byte_range part = part_of(bytes, b.asked.extent, b.local, b.mates);
@@ -102,19 +102,16 @@ void bruck_allreduce(plan_builder& b, int senders) {
     const std::int64_t next_rest = hosts % (reached * radix);
     const int whole = static_cast<int>(next_rest / reached);  // ranges that the next rest takes whole
     const std::int64_t old_rest = hosts % reached;            // and one of this many hosts
-    // The rest of the host behind the whole ranges; from here with the sum, at the same time.
+    // The rest of the host behind the whole ranges comes with the sum of the last of these.
     const int rest_from = old_rest > 0 && whole > 0 ? whole - 1 : -1;
     std::vector<step_id> ends;
     if (b.local < senders) {
       const std::int64_t distance = (b.local + 1) * reached;
       const int source = b.peer(ahead(b, distance), b.local);
       const int target = b.peer(behind(b, distance), b.local);
-      ends.push_back(b.send(target, round, sum, bytes, there));
-      ends.push_back(b.receive(source, round, b.own(buffer::scratch, arrived_at), bytes, free));
-      if (b.local == rest_from) {
-        ends.push_back(b.send(target, round, rest, bytes, there, 1));
-        ends.push_back(b.receive(source, round, b.own(buffer::scratch, arrived_rest_at), bytes, free, 1));
-      }
+      const std::uint64_t sent = b.local == rest_from ? 2 * bytes : bytes;
+      ends.push_back(b.send(target, round, sum, sent, there));
+      ends.push_back(b.receive(source, round, b.own(buffer::scratch, arrived_at), sent, free));
     }
     const step_id all_there = b.host_barrier(ends.empty() ? std::vector<step_id>{there} : ends);
     step_id mine = all_there;
