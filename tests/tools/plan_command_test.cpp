@@ -31,7 +31,8 @@ TEST(plan_command, shows_rounds_messages_bytes_and_steps) {
   EXPECT_THAT(done.output,
               AllOf(HasSubstr("allgather of 8 bytes, 36 ranks on 9 hosts, 4 on each"),
                     ContainsRegex("rounds between hosts +2\n"), ContainsRegex("messages between hosts +45, "),
-                    HasSubstr("right in every interleaving"), HasSubstr("hosts 0-8"), HasSubstr("Steps of rank 5"),
+                    HasSubstr("right in every interleaving"), HasSubstr("host 0 and 8 like it"),
+                    HasSubstr("rank 0 and 8 like it"), HasSubstr("rank 1 and 26 like it"), HasSubstr("Steps of rank 5"),
                     HasSubstr("from rank")));
   EXPECT_THAT(done.output, Not(HasSubstr("Algorithms, the cheapest first")));
 }
@@ -90,6 +91,8 @@ TEST(plan_command, wrong_values_are_explained) {
   EXPECT_THAT(errors_of("scan --algorithm star"),
               HasSubstr("there is no algorithm 'star' of scan; there are multi_object, single_leader, hillis_steele"));
   EXPECT_THAT(errors_of("allreduce --ordered --algorithm ring"), HasSubstr("only for commutative operations"));
+  EXPECT_THAT(errors_of("alltoall --in-place --algorithm pairwise"),
+              HasSubstr("pairwise of alltoall does not work in place"));
   EXPECT_THAT(errors_of("gather --hosts 2 --root 2"), HasSubstr("root 2 of 2 ranks; 0 to 1 would be right"));
   EXPECT_THAT(errors_of("scan --root 1 --hosts 2"), HasSubstr("--root is 1, and scan has no root"));
   EXPECT_THAT(errors_of("scan --hosts 2 --rank 2"), HasSubstr("--rank is 2; 0 to 1 would be right"));

@@ -7,6 +7,7 @@
 #include <optional>
 #include <stdexcept>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "command_line.hpp"
@@ -50,6 +51,7 @@ struct request_line {
   int root = 0;
   int rank = 0;
   bool ordered = false;
+  bool in_place = false;
   bool compare = false;
   std::string algorithm;
   std::string latency = "10us", overhead = "500ns", gap = "1us";
@@ -81,6 +83,7 @@ coll::request request_of(const request_line& line) {
   asked.blocks = coll::block_layout::uniform(line.size / line.element);
   asked.root = line.root;
   asked.commutative = !line.ordered;
+  asked.in_place = line.in_place;
   if (line.root != 0 && !coll::has_root(asked.what))
     throw std::invalid_argument(fmt::format("--root is {}, and {} has no root", line.root, coll::name_of(asked.what)));
   asked.check();
@@ -108,9 +111,11 @@ int show(const request_line& line) {
   costs.overhead = length_of("--overhead", line.overhead);
   costs.gap = length_of("--gap", line.gap);
   costs.per_byte = 1 / line.bandwidth;
-  const coll::algorithm& by =
-      line.algorithm.empty() ? *coll::compare(asked, costs).front().by : coll::algorithm_of(asked, line.algorithm);
-  const plan_report report = report_of(asked, by, costs, line.compare);
+  std::vector<coll::priced_algorithm> others;
+  if (line.compare || line.algorithm.empty()) others = coll::compare(asked, costs);
+  const coll::algorithm& by = line.algorithm.empty() ? *others.front().by : coll::algorithm_of(asked, line.algorithm);
+  if (!line.compare) others.clear();
+  const plan_report report = report_of(asked, by, costs, std::move(others));
   if (!line.svg.empty()) os::write_output_file(line.svg, to_svg(report));
   if (!line.json.empty()) os::write_output_file(line.json, to_json(report).dump(1) + '\n');
   fmt::print("{}", table_of(report, line.rank));
@@ -144,6 +149,7 @@ int plan_command(int argc, char** argv) {
       ->check(whole_number_between(1, 1 << 20));
   app.add_option("--root", line.root, "rank of the root, 0 by default")->type_name("RANK");
   app.add_flag("--ordered", line.ordered, "the operation is not commutative: combine in the order of ranks");
+  app.add_flag("--in-place", line.in_place, "input and output are one buffer, as with MPI_IN_PLACE");
   app.add_option("--algorithm", line.algorithm, "name of an algorithm; the cheapest by default")->type_name("NAME");
   app.add_flag("--compare", line.compare, "list all algorithms of the collective with their prices");
   app.add_option("--rank", line.rank, "the rank whose steps are listed, 0 by default")->type_name("RANK");

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "coll/checker.hpp"
 #include "coll/plan_text.hpp"
@@ -21,11 +22,6 @@ std::string bytes_text(std::uint64_t bytes) {
   return fmt::format("{:.1f} TiB", value);
 }
 
-std::string numbers(std::string_view singular, int first, int last) {  // "hosts 3-5"
-  if (first == last) return fmt::format("{} {}", singular, first);
-  return fmt::format("{}s {}-{}", singular, first, last);
-}
-
 std::string shape_text(const coll::shape& hosts) {
   std::string text = fmt::format("{} rank{} on {} host{}", hosts.ranks(), hosts.ranks() == 1 ? "" : "s", hosts.hosts(),
                                  hosts.hosts() == 1 ? "" : "s");
@@ -37,15 +33,17 @@ std::string shape_text(const coll::shape& hosts) {
   return text + fmt::format(" ({})", fmt::join(table, ","));
 }
 
-// Rows that are equal are one.
+// Rows that are equal are one, by the first of them.
 std::string traffic_table(std::string_view of, const std::vector<coll::traffic>& rows) {
-  std::string text = fmt::format("  {:<20} {:>8} {:>12} {:>12}\n", "", "sends", "bytes", "receives");
-  for (std::size_t first = 0; first < rows.size();) {
-    std::size_t last = first;
-    while (last + 1 < rows.size() && rows[last + 1] == rows[first]) ++last;
-    text += fmt::format("  {:<20} {:>8} {:>12} {:>12}\n", numbers(of, static_cast<int>(first), static_cast<int>(last)),
-                        rows[first].messages, bytes_text(rows[first].bytes), bytes_text(rows[first].received));
-    first = last + 1;
+  std::string text = fmt::format("  {:<24} {:>8} {:>12} {:>12}\n", "", "sends", "bytes", "receives");
+  for (std::size_t first = 0; first < rows.size(); ++first) {
+    const auto begin = rows.begin() + static_cast<std::ptrdiff_t>(first);
+    if (std::find(rows.begin(), begin, rows[first]) != begin) continue;
+    const auto equals = std::count(begin, rows.end(), rows[first]);
+    const std::string name =
+        equals == 1 ? fmt::format("{} {}", of, first) : fmt::format("{} {} and {} like it", of, first, equals - 1);
+    text += fmt::format("  {:<24} {:>8} {:>12} {:>12}\n", name, rows[first].messages, bytes_text(rows[first].bytes),
+                        bytes_text(rows[first].received));
   }
   return text;
 }
@@ -53,11 +51,10 @@ std::string traffic_table(std::string_view of, const std::vector<coll::traffic>&
 }  // namespace
 
 plan_report report_of(const coll::request& asked, const coll::algorithm& by, const coll::cost_parameters& costs,
-                      bool compares) {
-  plan_report made{asked, &by, costs, coll::generate_all(by, asked), {}, {}, {}, {}};
+                      std::vector<coll::priced_algorithm> others) {
+  plan_report made{asked, &by, costs, coll::generate_all(by, asked), {}, {}, std::move(others), {}};
   made.counts = coll::count_of(asked, made.plans);
   made.price = coll::price(asked, made.plans, costs);
-  if (compares) made.others = coll::compare(asked, costs);
   std::size_t steps = 0;
   for (const coll::plan& each : made.plans) steps += each.steps.size();
   if (steps > most_proven_steps) {
@@ -73,9 +70,10 @@ std::string table_of(const plan_report& report, int rank) {
   const coll::request& asked = report.asked;
   const coll::plan_counts& counts = report.counts;
   std::string text =
-      fmt::format("{} of {} bytes, {}{}{}\nalgorithm {}: {}\n\n", coll::name_of(asked.what), asked.vector_bytes(),
+      fmt::format("{} of {} bytes, {}{}{}{}\nalgorithm {}: {}\n\n", coll::name_of(asked.what), asked.vector_bytes(),
                   shape_text(asked.hosts), coll::has_root(asked.what) ? fmt::format(", root {}", asked.root) : "",
-                  asked.commutative ? "" : ", in the order of ranks", report.by->name, report.by->summary);
+                  asked.commutative ? "" : ", in the order of ranks", asked.in_place ? ", in place" : "",
+                  report.by->name, report.by->summary);
   const auto fact = [&](std::string_view name, const std::string& value) {
     text += fmt::format("{:<24} {}\n", name, value);
   };
@@ -131,6 +129,7 @@ nlohmann::json to_json(const plan_report& report) {
            {"bytes", asked.vector_bytes()},
            {"element_bytes", asked.extent},
            {"commutative", asked.commutative},
+           {"in_place", asked.in_place},
            {"rounds", report.counts.rounds},
            {"between_hosts", traffic_json(report.counts.between_hosts)},
            {"inside_hosts", traffic_json(report.counts.inside_hosts)},

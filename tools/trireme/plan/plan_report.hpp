@@ -18,7 +18,7 @@ struct plan_report {
   std::vector<coll::plan> plans;
   coll::plan_counts counts;
   coll::plan_price price;
-  std::vector<coll::priced_algorithm> others;  ///< all that suit, cheapest first
+  std::vector<coll::priced_algorithm> others;  ///< to list: all that suit, cheapest first; or none
   std::string proof;                           ///< what the checker said: a sentence
 };
 
@@ -26,7 +26,7 @@ struct plan_report {
 inline constexpr std::size_t most_proven_steps = 100'000;
 
 plan_report report_of(const coll::request& asked, const coll::algorithm& by, const coll::cost_parameters& costs,
-                      bool compares);
+                      std::vector<coll::priced_algorithm> others);
 
 /// `rank`: whose steps are listed.
 std::string table_of(const plan_report& report, int rank);
