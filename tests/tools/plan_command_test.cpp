@@ -76,6 +76,8 @@ TEST(plan_command, every_collective_has_a_plan) {
     EXPECT_EQ(done.status, 0) << done.errors;
     EXPECT_THAT(done.output, HasSubstr("right in every interleaving")) << name;
   }
+  EXPECT_THAT(show("--ranks 2,3 barrier").output, HasSubstr("barrier, 5 ranks on 2 hosts (2,3)"))
+      << "in any order of the words";
   EXPECT_THAT(show("broadcast --size 0").output, HasSubstr("right in every interleaving of 0 steps"));
 }
 

@@ -139,6 +139,7 @@ int plan_command(int argc, char** argv) {
   app.add_option("--ranks", line.ranks, "ranks of each host, 1 by default; or of one host after the other: 4,2,3")
       ->type_name("N")
       ->delimiter(',')
+      ->allow_extra_args(false)
       ->check(whole_number_between(1, most_ranks));
   app.add_option("--size", line.size, "bytes, 8 by default; 64k is 64000")
       ->type_name("BYTES")

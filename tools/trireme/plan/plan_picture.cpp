@@ -54,9 +54,8 @@ std::string to_svg(const plan_report& report) {
       "font-family=\"sans-serif\" font-size=\"12\">\n<rect width=\"{0}\" height=\"{1}\" fill=\"white\"/>\n",
       left + width + 40, rows_end + 70);
   svg += text(left, 20, "start",
-              fmt::format("{} of {} bytes by {}: {} rounds between hosts, {}", coll::name_of(report.asked.what),
-                          report.asked.vector_bytes(), report.by->name, report.counts.rounds,
-                          format_duration(report.price.time)));
+              fmt::format("{} by {}: {} rounds between hosts, {}", title_of(report.asked), report.by->name,
+                          report.counts.rounds, format_duration(report.price.time)));
   for (int i = 0; i <= 5; ++i) {
     const double at = time * i / 5;
     svg += fmt::format("<line x1=\"{0:.1f}\" y1=\"{1:.1f}\" x2=\"{0:.1f}\" y2=\"{2:.1f}\" stroke=\"#cccccc\"/>\n",

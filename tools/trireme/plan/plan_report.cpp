@@ -50,6 +50,11 @@ std::string traffic_table(std::string_view of, const std::vector<coll::traffic>&
 
 }  // namespace
 
+std::string title_of(const coll::request& asked) {
+  if (asked.what == coll::collective::barrier) return std::string(coll::name_of(asked.what));
+  return fmt::format("{} of {} bytes", coll::name_of(asked.what), asked.vector_bytes());
+}
+
 plan_report report_of(const coll::request& asked, const coll::algorithm& by, const coll::cost_parameters& costs,
                       std::vector<coll::priced_algorithm> others) {
   plan_report made{asked, &by, costs, coll::generate_all(by, asked), {}, {}, std::move(others), {}};
@@ -69,11 +74,10 @@ plan_report report_of(const coll::request& asked, const coll::algorithm& by, con
 std::string table_of(const plan_report& report, int rank) {
   const coll::request& asked = report.asked;
   const coll::plan_counts& counts = report.counts;
-  std::string text =
-      fmt::format("{} of {} bytes, {}{}{}{}\nalgorithm {}: {}\n\n", coll::name_of(asked.what), asked.vector_bytes(),
-                  shape_text(asked.hosts), coll::has_root(asked.what) ? fmt::format(", root {}", asked.root) : "",
-                  asked.commutative ? "" : ", in the order of ranks", asked.in_place ? ", in place" : "",
-                  report.by->name, report.by->summary);
+  std::string text = fmt::format("{}, {}{}{}{}\nalgorithm {}: {}\n\n", title_of(asked), shape_text(asked.hosts),
+                                 coll::has_root(asked.what) ? fmt::format(", root {}", asked.root) : "",
+                                 asked.commutative ? "" : ", in the order of ranks", asked.in_place ? ", in place" : "",
+                                 report.by->name, report.by->summary);
   const auto fact = [&](std::string_view name, const std::string& value) {
     text += fmt::format("{:<24} {}\n", name, value);
   };

@@ -28,6 +28,9 @@ inline constexpr std::size_t most_proven_steps = 100'000;
 plan_report report_of(const coll::request& asked, const coll::algorithm& by, const coll::cost_parameters& costs,
                       std::vector<coll::priced_algorithm> others);
 
+/// "allgather of 8 bytes".
+std::string title_of(const coll::request& asked);
+
 /// `rank`: whose steps are listed.
 std::string table_of(const plan_report& report, int rank);
 nlohmann::json to_json(const plan_report& report);
