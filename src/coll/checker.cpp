@@ -16,10 +16,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <bit>
 #include <stdexcept>
 #include <tuple>
+#include <unordered_map>
+#include <utility>
 
+#include "coll/access_history.hpp"
+#include "coll/bit_rows.hpp"
 #include "coll/plan_text.hpp"
 #include "coll/ready_steps.hpp"
 #include "coll/symbolic_buffer.hpp"
@@ -34,26 +37,6 @@ struct wrong : std::runtime_error {
 using step_number = std::uint32_t;  // of all ranks
 constexpr step_number none = ~step_number{0};
 constexpr std::size_t buffers = 3;
-
-// Rows of bits, all as long.
-class bit_rows {
- public:
-  bit_rows(std::size_t rows, std::size_t bits) : words_((bits + 63) / 64), all_(rows * words_) {}
-  void set(std::size_t row, std::size_t bit) { all_[row * words_ + bit / 64] |= std::uint64_t{1} << (bit % 64); }
-  bool has(std::size_t row, std::size_t bit) const { return (all_[row * words_ + bit / 64] >> (bit % 64) & 1) != 0; }
-  void add(std::size_t row, const bit_rows& from, std::size_t from_row) {
-    for (std::size_t i = 0; i < words_; ++i) all_[row * words_ + i] |= from.all_[from_row * words_ + i];
-  }
-  std::size_t count(std::size_t row) const {
-    std::size_t found = 0;
-    for (std::size_t i = 0; i < words_; ++i) found += static_cast<std::size_t>(std::popcount(all_[row * words_ + i]));
-    return found;
-  }
-
- private:
-  std::size_t words_;
-  std::vector<std::uint64_t> all_;
-};
 
 class proof {
  public:
@@ -80,6 +63,22 @@ class proof {
     std::vector<step_number> steps;  // in the order of the run
   };
 
+  // "Happens before" among the steps of a group, by their place in it.
+  struct group_order {
+    std::unordered_map<step_number, std::uint32_t> index_of;
+    // The values that are waited for, of each counter. They divide its signals into those up to the first value, from
+    // there to the second, and so on; check_counters() shows that each of a part happens after all of the part before.
+    std::vector<std::pair<std::size_t, std::uint32_t>> values;
+    bit_rows before;  // which steps happen before each
+    bit_rows met;     // and of which ranks they are
+    bit_rows ends;    // which happen before the end of each rank
+
+    std::size_t first_of_part(std::size_t counter, std::uint32_t value) const {
+      const auto found = std::ranges::lower_bound(values, std::pair(counter, value));
+      return found != values.begin() && (found - 1)->first == counter ? (found - 1)->second : 0;
+    }
+  };
+
   const step& at(step_number number) const {
     const std::size_t rank = rank_of(number);
     return plans_[rank].steps[number - first_step_[rank]];
@@ -94,6 +93,8 @@ class proof {
   void accesses_of(step_number number, std::vector<access>& into) const;
   std::vector<group> groups() const;
   void races_of(const group& among) const;
+  group_order order_of(const group& among) const;
+  void check_counters(const group_order& order) const;
   void check_place(step_number number, std::int32_t rank, buffer where, std::uint64_t offset) const;
   symbolic_buffer& content(std::int32_t rank, buffer where) {
     return contents_[static_cast<std::size_t>(rank) * buffers + static_cast<std::size_t>(where)];
@@ -316,120 +317,80 @@ void proof::races() {
 }
 
 void proof::races_of(const group& among) const {
-  const std::size_t count = among.steps.size();
   const auto first_rank = static_cast<std::size_t>(among.ranks.front());
-  // Where each step of these ranks stands in among.steps.
-  std::vector<std::uint32_t> place_of;
-  std::vector<std::size_t> base;
-  for (const int rank : among.ranks) {
-    base.push_back(place_of.size());
-    place_of.resize(place_of.size() + plans_[static_cast<std::size_t>(rank)].steps.size());
-  }
-  const auto index_of = [&](step_number number) -> std::uint32_t& {
-    const std::size_t rank = rank_of(number);
-    return place_of[base[rank - first_rank] + number - first_step_[rank]];
-  };
-  for (std::size_t i = 0; i < count; ++i) index_of(among.steps[i]) = static_cast<std::uint32_t>(i);
-
-  // The values that are waited for, of each counter. They divide its signals into those up to the first value, from
-  // there to the second, and so on; below it is checked that each of a part happens after all of the part before.
-  std::vector<std::pair<std::size_t, std::uint32_t>> values;
-  for (const step_number number : among.steps)
-    if (at(number).kind == step_kind::wait) values.emplace_back(counter_at(at(number)), at(number).value);
-  std::ranges::sort(values);
-  values.erase(std::unique(values.begin(), values.end()), values.end());
-  const auto first_of_part = [&](std::size_t counter, std::uint32_t value) -> std::size_t {
-    const auto found = std::ranges::lower_bound(values, std::pair(counter, value));
-    return found != values.begin() && (found - 1)->first == counter ? (found - 1)->second : 0;
-  };
-
-  bit_rows before(count, count);             // which steps happen before each
-  bit_rows met(count, among.ranks.size());   // and of which ranks they are
-  bit_rows ends(among.ranks.size(), count);  // what happens before the end of each rank
-  struct write_record {
-    std::uint64_t begin, end;
-    std::uint32_t writer;
-  };
-  struct read_record {
-    std::uint64_t begin, end;
-    std::uint32_t reader;
-  };
-  std::vector<std::vector<write_record>> writes(among.ranks.size() * buffers);  // by place
-  std::vector<std::vector<read_record>> reads(among.ranks.size() * buffers);
+  const group_order order = order_of(among);
+  std::vector<access_history> histories(among.ranks.size() * buffers);
   struct visit {
     std::uint32_t index;
-    std::int32_t rank;
+    std::size_t owner;
   };
   std::vector<visit> visits;  // to inputs and outputs of others
   std::vector<access> touched;
+  for (std::uint32_t i = 0; i < among.steps.size(); ++i) {
+    const step_number number = among.steps[i];
+    accesses_of(number, touched);
+    for (const access& each : touched) {
+      const std::size_t owner = static_cast<std::size_t>(each.rank) - first_rank;
+      if (static_cast<std::size_t>(each.rank) != rank_of(number) && each.where != buffer::scratch) {
+        if (!order.met.has(i, owner)) fail(number, fmt::format("rank {} may not have come yet", each.rank));
+        visits.push_back({i, owner});
+      }
+      access_history& history = histories[owner * buffers + static_cast<std::size_t>(each.where)];
+      const auto conflict = each.writes ? history.write(each.begin, each.end, i, order.before)
+                                        : history.read(each.begin, each.end, i, order.before);
+      if (conflict)
+        fail(number, fmt::format("unordered to what {} these bytes: {}", conflict->writes ? "writes" : "reads",
+                                 name_of_step(among.steps[conflict->step])));
+    }
+  }
+  for (const visit& each : visits)
+    if (!order.ends.has(each.owner, each.index))
+      fail(among.steps[each.index], fmt::format("rank {} may have left already", first_rank + each.owner));
+  check_counters(order);
+}
+
+proof::group_order proof::order_of(const group& among) const {
+  const std::size_t count = among.steps.size();
+  const auto first_rank = static_cast<std::size_t>(among.ranks.front());
+  group_order order{
+      {}, {}, bit_rows(count, count), bit_rows(count, among.ranks.size()), bit_rows(among.ranks.size(), count)};
+  for (std::size_t i = 0; i < count; ++i) order.index_of[among.steps[i]] = static_cast<std::uint32_t>(i);
+  for (const step_number number : among.steps)
+    if (at(number).kind == step_kind::wait) order.values.emplace_back(counter_at(at(number)), at(number).value);
+  std::ranges::sort(order.values);
+  order.values.erase(std::unique(order.values.begin(), order.values.end()), order.values.end());
   for (std::size_t i = 0; i < count; ++i) {
     const step_number number = among.steps[i];
     const std::size_t rank = rank_of(number);
     const step& one = at(number);
     const auto follow = [&](step_number earlier) {
-      const std::uint32_t from = index_of(earlier);
-      before.add(i, before, from);
-      before.set(i, from);
-      met.add(i, met, from);
-      met.set(i, rank_of(earlier) - first_rank);
+      const std::uint32_t from = order.index_of.at(earlier);
+      order.before.add(i, order.before, from);
+      order.before.set(i, from);
+      order.met.add(i, order.met, from);
+      order.met.set(i, rank_of(earlier) - first_rank);
     };
     for (const std::uint32_t dependency : plans_[rank].dependencies_of(number - first_step_[rank]))
       follow(first_step_[rank] + dependency);
     if (one.kind == step_kind::wait)
-      for (std::size_t k = first_of_part(counter_at(one), one.value); k < one.value; ++k)
+      for (std::size_t k = order.first_of_part(counter_at(one), one.value); k < one.value; ++k)
         follow(signals_[counter_at(one)][k]);
-    ends.add(rank - first_rank, before, i);
-    ends.set(rank - first_rank, i);
-
-    accesses_of(number, touched);
-    for (const access& each : touched) {
-      const std::size_t owner = static_cast<std::size_t>(each.rank) - first_rank;
-      const std::size_t which = owner * buffers + static_cast<std::size_t>(each.where);
-      if (static_cast<std::size_t>(each.rank) != rank && each.where != buffer::scratch) {
-        if (!met.has(i, owner)) fail(number, fmt::format("rank {} may not have come yet", each.rank));
-        visits.push_back({static_cast<std::uint32_t>(i), each.rank});
-      }
-      std::vector<write_record>& written = writes[which];
-      auto first = std::ranges::partition_point(written, [&](const auto& w) { return w.end <= each.begin; });
-      auto last = first;
-      for (; last != written.end() && last->begin < each.end; ++last)
-        if (last->writer != i && !before.has(i, last->writer))
-          fail(number,
-               fmt::format("unordered to what writes these bytes: {}", name_of_step(among.steps[last->writer])));
-      if (!each.writes) {
-        if (each.where != buffer::input || asked_.in_place)
-          reads[which].push_back({each.begin, each.end, static_cast<std::uint32_t>(i)});
-        continue;
-      }
-      std::erase_if(reads[which], [&](const read_record& r) {
-        if (r.end <= each.begin || r.begin >= each.end) return false;
-        if (r.reader != i && !before.has(i, r.reader))
-          fail(number, fmt::format("unordered to what reads these bytes: {}", name_of_step(among.steps[r.reader])));
-        return r.begin >= each.begin && r.end <= each.end;
-      });
-      std::vector<write_record> fresh;
-      if (first != last && first->begin < each.begin) fresh.push_back({first->begin, each.begin, first->writer});
-      fresh.push_back({each.begin, each.end, static_cast<std::uint32_t>(i)});
-      if (first != last && (last - 1)->end > each.end) fresh.push_back({each.end, (last - 1)->end, (last - 1)->writer});
-      const auto from = written.erase(first, last);
-      written.insert(from, fresh.begin(), fresh.end());
-    }
+    order.ends.add(rank - first_rank, order.before, i);
+    order.ends.set(rank - first_rank, i);
   }
-  for (const visit& each : visits)
-    if (!ends.has(static_cast<std::size_t>(each.rank) - first_rank, each.index))
-      fail(among.steps[each.index], fmt::format("rank {} may have left already", each.rank));
+  return order;
+}
 
-  // Counters whose early waits could count other signals.
-  for (std::size_t v = 0; v < values.size(); ++v) {
-    const auto [counter, value] = values[v];
+// Could an early wait count other signals?
+void proof::check_counters(const group_order& order) const {
+  for (std::size_t v = 0; v < order.values.size(); ++v) {
+    const auto [counter, value] = order.values[v];
     const std::vector<step_number>& all = signals_[counter];
-    // Up to the next value that is waited for; those behind it happen after these.
-    const bool has_next = v + 1 < values.size() && values[v + 1].first == counter;
-    const std::size_t last = has_next ? values[v + 1].second : all.size();
-    const std::size_t first = first_of_part(counter, value);
+    const bool has_next = v + 1 < order.values.size() && order.values[v + 1].first == counter;
+    const std::size_t last = has_next ? order.values[v + 1].second : all.size();
     for (std::size_t late = value; late < last; ++late)
-      for (std::size_t early = first; early < value; ++early)
-        if (!before.has(index_of(all[late]), index_of(all[early])))
+      for (std::size_t early = order.first_of_part(counter, value); early < value; ++early)
+        if (!order.before.has(order.index_of.at(all[late]), order.index_of.at(all[early])))
           fail(all[late], fmt::format("a wait for {} may count it instead of {}", value, name_of_step(all[early])));
   }
 }
