@@ -27,6 +27,7 @@ int noise_command(int argc, char** argv);
 int omp_rewrite_command(int argc, char** argv);
 int tune_command(int argc, char** argv);
 int repeat_command(int argc, char** argv);
+int plan_command(int argc, char** argv);
 int trace_command(int argc, char** argv);
 int completion_command(int argc, char** argv);
 int manual_command(int argc, char** argv);

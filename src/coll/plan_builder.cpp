@@ -1,0 +1,177 @@
+#include "coll/plan_builder.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace tri::coll {
+
+byte_range part_of(std::uint64_t bytes, std::uint32_t extent, int index, int parts) {
+  const std::uint64_t elements = bytes / extent;
+  const auto count = static_cast<std::uint64_t>(parts);
+  const auto begin_of = [&](std::uint64_t i) {
+    return (elements / count * i + std::min(i, elements % count)) * extent;
+  };
+  const auto first = static_cast<std::uint64_t>(index);
+  return {begin_of(first), begin_of(first + 1)};
+}
+
+plan_builder::plan_builder(const request& wanted, const shape& seen, int of_rank)
+    : asked(wanted),
+      view(seen),
+      rank(of_rank),
+      host(seen.host_of(of_rank)),
+      leader(seen.first_rank(host)),
+      local(of_rank - leader),
+      mates(seen.ranks_of(host)) {
+  made_.rank = rank;
+  made_.steps.reserve(32);
+  made_.dependencies.reserve(32);
+}
+
+step_id plan_builder::add(step made, const after& steps) {
+  made.first_dependency = static_cast<std::uint32_t>(made_.dependencies.size());
+  for (const step_id each : steps.list)
+    if (each != no_step) made_.dependencies.push_back(static_cast<std::uint32_t>(each));
+  made_.steps.push_back(made);
+  return static_cast<step_id>(made_.steps.size()) - 1;
+}
+
+step_id plan_builder::send(int to, std::uint32_t round, place from, std::uint64_t bytes, const after& steps,
+                           std::uint8_t slot) {
+  step made;
+  made.kind = step_kind::send;
+  made.peer = to;
+  made.round = round;
+  made.slot = slot;
+  made.source_rank = from.rank;
+  made.source_buffer = from.where;
+  made.source_offset = from.offset;
+  made.bytes = bytes;
+  return add(made, steps);
+}
+
+step_id plan_builder::receive(int from, std::uint32_t round, place into, std::uint64_t bytes, const after& steps,
+                              std::uint8_t slot) {
+  step made;
+  made.kind = step_kind::receive;
+  made.peer = from;
+  made.round = round;
+  made.slot = slot;
+  made.target_rank = into.rank;
+  made.target_buffer = into.where;
+  made.target_offset = into.offset;
+  made.bytes = bytes;
+  return add(made, steps);
+}
+
+step_id plan_builder::copy(place from, place into, std::uint64_t bytes, const after& steps) {
+  return reduce(step_kind::copy, from, into, bytes, steps);
+}
+
+step_id plan_builder::reduce(step_kind side, place from, place into, std::uint64_t bytes, const after& steps) {
+  if (bytes == 0 || (side == step_kind::copy && asked.real_place(from) == asked.real_place(into))) return join(steps);
+  step made;
+  made.kind = side;
+  made.source_rank = from.rank;
+  made.source_buffer = from.where;
+  made.source_offset = from.offset;
+  made.target_rank = into.rank;
+  made.target_buffer = into.where;
+  made.target_offset = into.offset;
+  made.bytes = bytes;
+  return add(made, steps);
+}
+
+step_id plan_builder::signal(int of_rank, std::uint32_t counter, const after& steps) {
+  step made;
+  made.kind = step_kind::signal;
+  made.peer = of_rank;
+  made.counter = counter;
+  return add(made, steps);
+}
+
+step_id plan_builder::wait(int of_rank, std::uint32_t counter, int value, const after& steps) {
+  step made;
+  made.kind = step_kind::wait;
+  made.peer = of_rank;
+  made.counter = counter;
+  made.value = static_cast<std::uint32_t>(value);
+  return add(made, steps);
+}
+
+step_id plan_builder::join(const after& steps) {
+  step_id only = no_step;
+  int found = 0;
+  for (const step_id each : steps.list)
+    if (each != no_step && each != only) {
+      only = each;
+      ++found;
+    }
+  return found <= 1 ? only : add(step{}, steps);
+}
+
+std::uint64_t plan_builder::new_scratch(std::uint64_t bytes, bool is_mine) {
+  const std::uint64_t begin = scratch_end_;
+  scratch_end_ += bytes;
+  if (is_mine) made_.scratch_bytes = scratch_end_;
+  return begin;
+}
+
+step_id plan_builder::host_barrier(const after& steps) {
+  if (mates == 1) return join(steps);
+  // One counter for all barriers: a rank signals the next only when it has seen the end of this one.
+  if (barriers_ == 0) barrier_counter_ = new_counter();
+  ++barriers_;
+  step_id arrived = no_step;
+  if (std::ranges::find(steps.list, last_barrier_) == steps.list.end()) {
+    std::vector<step_id> all(steps.list.begin(), steps.list.end());
+    all.push_back(last_barrier_);
+    arrived = signal(leader, barrier_counter_, all);
+  } else {
+    arrived = signal(leader, barrier_counter_, steps);
+  }
+  last_barrier_ = wait(leader, barrier_counter_, barriers_ * mates, arrived);
+  return last_barrier_;
+}
+
+step_id plan_builder::release(int owner, const after& steps) {
+  if (mates == 1) return join(steps);
+  const std::uint32_t counter = new_counter();
+  if (rank != owner) return wait(owner, counter, 1, {});
+  const step_id before = join(steps);
+  signal(owner, counter, before);
+  return before;
+}
+
+step_id plan_builder::collect(int owner, const after& steps) {
+  if (mates == 1) return no_step;
+  const std::uint32_t counter = new_counter();
+  if (rank != owner) return signal(owner, counter, steps);
+  return wait(owner, counter, mates - 1, {});
+}
+
+step_id plan_builder::reduce_parts_of_host(place into, std::uint64_t bytes) {
+  const step_id all_here = host_barrier({});
+  const byte_range part = part_of(bytes, asked.extent, local, mates);
+  into.offset += part.begin;
+  step_id last = copy({leader, buffer::input, part.begin}, into, part.bytes(), all_here);
+  for (int each = leader + 1; each < leader + mates; ++each)
+    last = reduce(step_kind::reduce_right, {each, buffer::input, part.begin}, into, part.bytes(), last);
+  return last;
+}
+
+step_id plan_builder::reduce_tree_of_host(std::uint64_t scratch_offset, std::uint64_t bytes) {
+  const std::uint32_t complete = mates > 1 ? new_counter() : 0;
+  const place sum = own(buffer::scratch, scratch_offset);
+  step_id last = copy(own(buffer::input), sum, bytes, {});
+  for (int distance = 1; distance < mates; distance *= 2) {
+    if ((local & distance) != 0) return signal(rank, complete, last);
+    if (local + distance >= mates) continue;
+    const int child = rank + distance;
+    const step_id ready = wait(child, complete, 1, {});
+    last = reduce(step_kind::reduce_right, {child, buffer::scratch, scratch_offset}, sum, bytes, {last, ready});
+  }
+  return last;
+}
+
+}  // namespace tri::coll

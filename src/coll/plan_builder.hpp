@@ -1,0 +1,101 @@
+// Writes the plan of one rank. Generators (generators.hpp) call it; all ranks of a host run the same generator, so that
+// counters which are asked for in the same order are the same.
+//
+// The view is the shape that the algorithm sees: that of the request, or one where each rank is a host of its own, with
+// which an algorithm for hosts is the classic one for ranks.
+#pragma once
+
+#include <cstdint>
+#include <initializer_list>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "coll/plan.hpp"
+#include "coll/request.hpp"
+#include "coll/shape.hpp"
+
+namespace tri::coll {
+
+using step_id = std::int32_t;
+inline constexpr step_id no_step = -1;  // as a dependency: none
+
+/// What a step waits for; lives as long as the call.
+struct after {
+  after() = default;
+  after(step_id one) : single(one), list(&single, 1) {}  // NOLINT: meant to convert
+  after(std::initializer_list<step_id> ids) : list(ids.begin(), ids.size()) {}
+  after(const std::vector<step_id>& ids) : list(ids) {}  // NOLINT
+  after(const after&) = delete;
+  after& operator=(const after&) = delete;
+
+  step_id single = no_step;
+  std::span<const step_id> list;
+};
+
+struct byte_range {
+  std::uint64_t begin = 0;
+  std::uint64_t end = 0;
+  std::uint64_t bytes() const { return end - begin; }
+};
+/// Part `index` of `parts` equal ones of these bytes; whole elements.
+byte_range part_of(std::uint64_t bytes, std::uint32_t extent, int index, int parts);
+
+class plan_builder {
+ public:
+  plan_builder(const request& asked, const shape& view, int rank);
+
+  const request& asked;
+  const shape& view;
+  const int rank;
+  const int host;    // of the view, as are the following
+  const int leader;  // the first rank of the host
+  const int local;   // this rank among those of the host
+  const int mates;   // ranks of the host
+
+  place own(buffer where, std::uint64_t offset = 0) const { return {rank, where, offset}; }
+  place leaders(buffer where, std::uint64_t offset = 0) const { return {leader, where, offset}; }
+  int peer(int other_host, int other_local) const { return view.first_rank(other_host) + other_local; }
+  std::uint64_t host_begin(int of) const { return asked.begin_of(view.first_rank(of)); }
+
+  step_id send(int to, std::uint32_t round, place from, std::uint64_t bytes, const after& steps, std::uint8_t slot = 0);
+  step_id receive(int from, std::uint32_t round, place into, std::uint64_t bytes, const after& steps,
+                  std::uint8_t slot = 0);
+  step_id copy(place from, place into, std::uint64_t bytes, const after& steps);
+  step_id reduce(step_kind side, place from, place into, std::uint64_t bytes, const after& steps);
+  step_id signal(int of_rank, std::uint32_t counter, const after& steps);
+  step_id wait(int of_rank, std::uint32_t counter, int value, const after& steps);
+  /// One step that ends when these have; where it is one already, that one.
+  step_id join(const after& steps);
+
+  std::uint32_t new_counter() { return made_.counters++; }
+  /// Scratch; returns where it begins, at the same offset on all ranks of the host. This rank has it only where
+  /// `is_mine`.
+  std::uint64_t new_scratch(std::uint64_t bytes, bool is_mine = true);
+
+  // Inside the host. All ranks of the host must call them in the same order.
+
+  /// Ends when all ranks have come here.
+  step_id host_barrier(const after& steps);
+  /// The owner, a rank of the host, lets the others see what these steps of its did; the others' steps are not used.
+  step_id release(int owner, const after& steps);
+  /// Ends on the owner when the steps of all others have, its own not counted. On the others it ends after theirs.
+  step_id collect(int owner, const after& steps);
+  /// Adds up the inputs of all ranks: this rank does its part of the elements. Everybody has come in when it ends.
+  step_id reduce_parts_of_host(place into, std::uint64_t bytes);
+  /// The same for few bytes: a binomial tree over copies; whole on the leader, at this offset of its scratch.
+  step_id reduce_tree_of_host(std::uint64_t scratch_offset, std::uint64_t bytes);
+
+  plan finish() { return std::move(made_); }
+
+ private:
+  step_id add(step made, const after& steps);
+
+  plan made_;
+  std::uint64_t scratch_end_ = 0;
+  std::uint32_t barrier_counter_ = 0;  // of the leader
+  int barriers_ = 0;
+  step_id last_barrier_ = no_step;
+};
+
+}  // namespace tri::coll
