@@ -91,11 +91,11 @@ function(trireme_leave_out_of_sanitizers target)
   endif()
 endfunction()
 
-# What tests include of other projects, precompiled. The compiler takes that only with the same optimisation.
+# What tests include of other projects, precompiled. It is valid only with the same optimisation (g++ 12 crashes with another).
 function(trireme_use_test_headers target)
   get_directory_property(options COMPILE_OPTIONS)
   get_target_property(precompiled trireme_test_headers PRECOMPILE_HEADERS)
-  if(precompiled AND NOT options MATCHES "-O3")
+  if(precompiled AND NOT options MATCHES "-O[023s]")
     target_precompile_headers(${target} REUSE_FROM trireme_test_headers)
   endif()
 endfunction()
