@@ -1,4 +1,5 @@
-"""scripts/run_tests.py: which tests run again after which change, in a project of three tests."""
+"""scripts/run_tests.py: which tests run again after which change, in a project of three tests and a fixture."""
+import json
 import os
 import shutil
 import subprocess
@@ -17,6 +18,9 @@ enable_testing()
 add_test(NAME plain COMMAND "${CMAKE_BINARY_DIR}/tests/plain")
 add_test(NAME starts_another COMMAND "${CMAKE_BINARY_DIR}/tests/starts_another")
 add_test(NAME script COMMAND sh "${CMAKE_SOURCE_DIR}/script.sh")
+add_test(NAME begins COMMAND sh -c "echo >>${CMAKE_BINARY_DIR}/Testing/begun")
+set_tests_properties(begins PROPERTIES FIXTURES_SETUP begun)
+set_tests_properties(plain PROPERTIES FIXTURES_REQUIRED begun)
 """
 
 
@@ -43,8 +47,8 @@ class Project:
         with open(os.path.join(self.folder, name), "w", encoding="utf-8") as file:
             file.write(text)
 
-    def program(self, name, behind, passes=True):
-        with open(shutil.which("true" if passes else "false"), "rb") as file:
+    def program(self, name, behind, like="true"):
+        with open(shutil.which(like), "rb") as file:
             content = file.read()
         with open(self.built(name), "wb") as file:
             file.write(content + behind)
@@ -70,13 +74,13 @@ class RunTests(unittest.TestCase):
     def pass_all(self):
         ended = self.project.run()
         self.assertEqual(ended.returncode, 0, ended.stdout + ended.stderr)
-        self.assertIn("100% tests passed, 0 tests failed out of 3", ended.stdout)
+        self.assertIn("100% tests passed, 0 tests failed out of 4", ended.stdout)  # and what sets up the fixture
         self.assertEqual(self.project.would_run(), {})
 
     def test_what_has_passed_runs_again_when_asked_only(self):
         self.pass_all()
         self.assertIn("all 3 tests have passed with these programs and sources", self.project.run().stdout)
-        self.assertIn("out of 3", self.project.run("--all").stdout)
+        self.assertIn("out of 4", self.project.run("--all").stdout)
 
     def test_a_program_concerns_its_tests(self):
         self.pass_all()
@@ -84,7 +88,7 @@ class RunTests(unittest.TestCase):
         self.assertEqual(self.project.would_run(), {"plain": "tests/plain"})
         ended = self.project.run()
         self.assertIn("1 of 3 tests run", ended.stdout)
-        self.assertIn("100% tests passed, 0 tests failed out of 1", ended.stdout)
+        self.assertIn("100% tests passed, 0 tests failed out of 2", ended.stdout)
         self.assertEqual(self.project.would_run(), {})
 
     def test_programs_that_a_test_starts(self):
@@ -104,6 +108,41 @@ class RunTests(unittest.TestCase):
         self.project.program("lib/libnamed.so.1", b"changed")
         self.assertEqual(set(self.project.would_run()), {"plain", "starts_another"})
 
+    def test_libraries_whose_names_a_program_puts_together(self):
+        self.project.program("lib/libplug-in-mpich.so", b"")
+        self.project.program("tests/plain", b"\0libplug-in-{}.so\0")
+        self.pass_all()
+        self.project.program("lib/libplug-in-mpich.so", b"changed")
+        self.assertIn("plain", self.project.would_run())
+
+    def test_paths_in_the_definitions_of_a_program(self):
+        self.project.write("data.txt", "1")
+        self.project.write("build/release/compile_commands.json", json.dumps([{"command": (
+            f'c++ -DDATA=\\"{self.project.folder}/data.txt\\" -o tests/CMakeFiles/plain.dir/plain.cpp.o -c plain.cpp'),
+            "directory": self.project.built(""), "file": "plain.cpp"}]))
+        self.pass_all()
+        self.project.write("data.txt", "2")
+        self.assertEqual(self.project.would_run(), {"plain": "data.txt", "script": "data.txt"})
+
+    def test_programs_that_start_scripts_concern_all_scripts(self):
+        self.project.write("first.sh", "")
+        self.project.write("second.sh", "")
+        self.project.program("tests/plain", os.fsencode(self.project.folder + "/first.sh") + b"\0")
+        self.pass_all()
+        self.project.write("second.sh", "exit 1")
+        self.assertEqual(set(self.project.would_run()), {"plain", "script"})
+
+    def test_the_environment(self):
+        self.pass_all()
+        os.environ["CONFORMANCE_ALL_RANKS"] = "1"
+        self.addCleanup(os.environ.pop, "CONFORMANCE_ALL_RANKS")
+        self.assertEqual(set(self.project.would_run().values()), {"machine"})
+
+    def test_what_was_skipped_for_the_moment(self):
+        self.project.write("script.sh", "echo 'for now: others use the cores'\n")
+        self.assertEqual(self.project.run().returncode, 0)
+        self.assertEqual(self.project.would_run(), {"script": "never passed here"})
+
     def test_build_ids_and_the_recorded_commit_are_no_change(self):
         self.pass_all()
         self.project.program("tests/plain", b"\x14\0\0\0\3\0\0\0GNU\0" + b"b" * 20 + b"recorded commit: " + b"2" * 40 +
@@ -116,7 +155,7 @@ class RunTests(unittest.TestCase):
         self.assertEqual(self.project.would_run(), {"script": "another.txt"})
 
     def test_failed_tests_run_again(self):
-        self.project.program("tests/plain", b"", passes=False)
+        self.project.program("tests/plain", b"", like="false")
         self.assertNotEqual(self.project.run().returncode, 0)
         self.assertEqual(self.project.would_run(), {"plain": "never passed here"})
         self.assertNotEqual(self.project.run().returncode, 0)
