@@ -7,6 +7,8 @@ SHELL := /bin/bash
 MAKEFLAGS += --no-print-directory
 
 JOBS ?= $(shell nproc)
+# Many tests wait: for processes to start and end, for heartbeats that do not come.
+TESTS_AT_A_TIME ?= $(shell echo $$(($(JOBS) + ($(JOBS) + 1) / 2)))
 PREFIX ?= /usr/local
 SUITES ?=
 SECONDS_EACH ?= 60
@@ -44,7 +46,7 @@ help:
 	@echo "  make fresh             demo, install and a user's program on a minimal Debian, as a stranger (scripts/fresh.sh --help)"
 	@echo "  make clean             remove build/"
 	@echo
-	@echo "Missing Debian packages are installed as root or through sudo; JOBS=$(JOBS) sets the number of build jobs, and of tests at a time."
+	@echo "Missing Debian packages are installed as root or through sudo; JOBS=$(JOBS) sets the number of build jobs; of tests, half as many more run at a time."
 
 build:
 	@scripts/deps.sh build
@@ -58,7 +60,7 @@ demo:
 test:
 	@scripts/deps.sh test
 	$(call build,release)
-	@$(DEBIAN_PYTHON) scripts/run_tests.py --jobs $(JOBS) $(if $(filter-out 0,$(ALL)),--all)
+	@$(DEBIAN_PYTHON) scripts/run_tests.py --jobs $(TESTS_AT_A_TIME) $(if $(filter-out 0,$(ALL)),--all)
 
 bench:
 	@scripts/deps.sh bench

@@ -6,7 +6,7 @@
 #include <stdexcept>
 #include <string>
 
-#include "coll/generators.hpp"
+#include "coll/generators/generators.hpp"
 
 namespace tri::coll {
 namespace {

@@ -5,7 +5,7 @@
 #include <stdexcept>
 #include <vector>
 
-#include "coll/host_tree.hpp"
+#include "coll/generators/host_tree.hpp"
 #include "coll/plan_builder.hpp"
 #include "coll/plan_text.hpp"
 #include "coll/ready_steps.hpp"

@@ -11,7 +11,7 @@
 #include <tuple>
 #include <vector>
 
-#include "coll/host_tree.hpp"
+#include "coll/generators/host_tree.hpp"
 #include "coll/plan_builder.hpp"
 #include "requests.hpp"
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <functional>
 
-#include "coll/host_tree.hpp"
+#include "coll/generators/host_tree.hpp"
 
 namespace tri::coll {
 namespace {

@@ -2,8 +2,8 @@
 #include <algorithm>
 #include <vector>
 
-#include "coll/generators.hpp"
-#include "coll/host_tree.hpp"
+#include "coll/generators/generators.hpp"
+#include "coll/generators/host_tree.hpp"
 
 namespace tri::coll {
 namespace {

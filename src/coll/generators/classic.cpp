@@ -4,7 +4,7 @@
 // (ring).
 #include <vector>
 
-#include "coll/generators.hpp"
+#include "coll/generators/generators.hpp"
 
 namespace tri::coll {
 namespace {

@@ -8,7 +8,7 @@
 #include <functional>
 #include <vector>
 
-#include "coll/generators.hpp"
+#include "coll/generators/generators.hpp"
 
 namespace tri::coll {
 namespace {

@@ -1,4 +1,4 @@
-#include "coll/host_tree.hpp"
+#include "coll/generators/host_tree.hpp"
 
 #include <algorithm>
 

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <vector>
 
-#include "coll/generators.hpp"
+#include "coll/generators/generators.hpp"
 
 namespace tri::coll {
 namespace {
