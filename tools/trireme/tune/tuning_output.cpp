@@ -29,7 +29,7 @@ void print_tuning(const tune_request& wanted, const tuning& found) {
   const trial_table::choice best = found.table.best(found.by);
   const trial_table::times* const usual = found.times_of(found.usual);
   fmt::print("{} trials of each schedule, time of {}\n\n{:>10} {:>10} {:>10} {:>12}  schedule\n", wanted.trials,
-             found.by == trial_table::measure::run ? "the whole run" : "all loops", "median ms", "least", "largest",
+             found.by == trial_table::measure::run ? "the whole run" : "all loops", "median ms", "min", "max",
              "of automatic");
   for (const std::string& schedule : found.table.schedules()) {
     const trial_table::times* const times = found.times_of(schedule);
