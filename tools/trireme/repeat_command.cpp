@@ -18,6 +18,7 @@
 #include "os/output_file.hpp"
 #include "repeat/cache_counters.hpp"
 #include "repeat/spread.hpp"
+#include "schedules/native_schedule.hpp"
 #include "subcommands.hpp"
 #include "trireme/detail/schedules/loop_schedule.hpp"
 #include "tune/loop_report_file.hpp"
@@ -49,7 +50,7 @@ constexpr const char* footer =
     "  trireme repeat ./app                                          automatic, 15 runs\n"
     "  trireme repeat --schedule static --schedule dynamic,8 ./app   which one is steadier?\n"
     "  trireme repeat --runs 1 --steps 50us ./app                    a histogram of its steps in bins of 50 us\n"
-    "  trireme repeat --omp --schedule host --schedule automatic ./omp_app";
+    "  trireme repeat --omp --schedule native --schedule automatic ./omp_app";
 
 struct request {
   std::uint32_t runs = 15;
@@ -71,7 +72,7 @@ struct usage_with_program : CLI::Formatter {
 // As it is handed to the program.
 std::string checked(const request& wanted, const std::string& text) {
   if (text.starts_with("own:") && !wanted.omp) return text.substr(4);
-  if (wanted.omp && text == "host") return text;
+  if (wanted.omp && schedules::is_native_schedule(text)) return schedules::native_schedule;
   return schedules::to_text(schedules::parse_schedule(text));
 }
 

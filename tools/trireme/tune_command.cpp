@@ -26,7 +26,7 @@ constexpr const char* footer =
     "sizes. Each schedule has several trials, the schedules in turn, so that a slow minute hits all of them; the "
     "median\n"
     "counts. Another schedule than automatic is only chosen if it is faster by more than --gain and by more than the\n"
-    "trials differ among themselves. `host` is what the program asks for, by its own OpenMP runtime.\n"
+    "trials differ among themselves. `native` is what the program asks for, by its own OpenMP runtime.\n"
     "\n"
     "A program that uses trireme/loops.hpp is measured loop by loop, and each call site gets its own "
     "schedule\n"

@@ -11,6 +11,7 @@
 #include "loops/loop_tuning.hpp"
 #include "os/output_file.hpp"
 #include "pictures/line_chart.hpp"
+#include "schedules/native_schedule.hpp"
 
 namespace tri::tools {
 namespace {
@@ -18,9 +19,9 @@ namespace {
 namespace fs = std::filesystem;
 using nlohmann::json;
 
-// For people; `host` is what --schedule takes.
+// For people; `native` is what --schedule takes.
 std::string shown(const std::string& schedule) {
-  return schedule == "host" ? "host (as the program says, by its own OpenMP runtime)" : schedule;
+  return schedules::is_native_schedule(schedule) ? "native (as the program says, by its own OpenMP runtime)" : schedule;
 }
 
 }  // namespace
