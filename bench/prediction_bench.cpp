@@ -96,7 +96,8 @@ int main() {
           receiver.credits().released(it.sender, it.size);
         }
         for (const credit_message& note : receiver.received(it.sender, it.size)) {
-          if (const auto back = senders[note.peer].noted(0, note.note)) receiver.credits().given_back(note.peer, *back);
+          if (const auto back = senders[note.peer].on_control(0, note.note))
+            receiver.credits().given_back(note.peer, *back);
         }
       });
     }

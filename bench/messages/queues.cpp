@@ -14,11 +14,14 @@
 #include <stdexcept>
 #include <vector>
 
+#if __has_include(<oneapi/tbb/concurrent_queue.h>) && defined(TRIREME_BENCH_TBB)
+#include <oneapi/tbb/concurrent_queue.h>
+#endif
+
 #include "framework/cacheline.hpp"
 #include "framework/pinned_thread.hpp"
 #include "messages/other_queues.hpp"
 #include "messages/rows.hpp"
-#include "messages/tbb_queue.hpp"
 #include "os/clock.hpp"
 #include "os/cpu/pinning.hpp"
 #include "sched/inbox.hpp"
@@ -72,6 +75,34 @@ sched::envelope message_with(std::uint64_t value) {
   message.element = value;
   return message;
 }
+
+// oneTBB's concurrent_queue, where its headers were found at configure time.
+#if __has_include(<oneapi/tbb/concurrent_queue.h>) && defined(TRIREME_BENCH_TBB)
+constexpr bool has_tbb = true;
+template <class Value>
+using tbb_concurrent_queue = oneapi::tbb::concurrent_queue<Value>;
+#else
+constexpr bool has_tbb = false;
+// Never used: `has_tbb` keeps rows from it.
+template <class Value>
+struct tbb_concurrent_queue {
+  void push(const Value&) {}
+  bool try_pop(Value&) { return false; }
+};
+#endif
+
+class tbb_queue {
+ public:
+  void push(std::uint32_t, std::uint64_t value) { messages_.push(message_with(value)); }
+  std::optional<std::uint64_t> pop() {
+    sched::envelope message{};
+    if (!messages_.try_pop(message)) return std::nullopt;
+    return message.element;
+  }
+
+ private:
+  tbb_concurrent_queue<sched::envelope> messages_;
+};
 
 // One ring for both producers, or one for each.
 class locked_rings {

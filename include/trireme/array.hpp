@@ -1,4 +1,5 @@
-// Arrays of objects: creation, the typed base of elements, and the handle through which elements are addressed.
+// Arrays of objects (Charm++: chare array): creation, the typed base of elements, and the handle through which elements
+// are addressed.
 #pragma once
 
 #include "trireme/detail/require_cxx20.hpp"

@@ -1,4 +1,4 @@
-// Groups: one member on every PE, addressed by PE number.
+// Groups (Charm++: group): one member on every PE, addressed by PE number.
 #pragma once
 
 #include "trireme/detail/require_cxx20.hpp"

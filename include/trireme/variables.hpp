@@ -1,4 +1,4 @@
-// Variables of a parallel program: one per PE, or one per process and read-only (the seeds' Cpv, Csv and read-only
+// Variables of a parallel program: one per PE, or one per process and read-only (Charm++'s Cpv, Csv and readonly
 // globals). Both are declared at namespace scope.
 //
 //   tri::pe_local<int> counter;              // every PE has its own: ++*counter

@@ -1,6 +1,7 @@
 // A doorbell: one futex word in the arena on which one sleeper waits and which any thread of the host may ring. The
 // caller owns the protocol that decides when ringing is needed (see sched/inbox.hpp); the doorbell only guarantees that
-// a ring after `listen` is never lost.
+// a ring after `listen` is never lost. It is what puts a PE, a rank or a thread of a loop team to sleep in the end. It
+// is rung by sched/inbox.cpp (wake_if_asleep), arena/sleeper.hpp and mpi/engine/rank_inbox.hpp.
 #pragma once
 
 #include <linux/futex.h>

@@ -1,10 +1,11 @@
 // How a thread sleeps until another makes work for it, where the work itself does not show that the thread sleeps (in a
 // ticket_ring it does): a mark and a doorbell.
 //
-//   sleeper: prepare_sleep(); look for work; if none, sleep(); awake()
-//   maker:   make the work visible (seq_cst); wake()
+//   sleeper:  prepare_sleep(); look for work; if none, sleep(); awake()
+//   producer: make the work visible (seq_cst); wake()
 //
-// The mark and the work are written and read in the one order of seq_cst: not both may miss the other's write.
+// The mark and the work are written and read in the one order of seq_cst: at most one of the two may miss the other's
+// write (store buffering, as in Dekker's algorithm).
 #pragma once
 
 #include <atomic>
@@ -27,7 +28,8 @@ class sleeper {
   /// The thread looks for work again. relaxed: a stale mark costs one needless ring
   void awake() { asleep_.store(0, std::memory_order_relaxed); }
 
-  /// Wakes the thread if it is marked asleep. True for the caller that took the mark away: two that made work wake two.
+  /// Wakes the thread if it is marked asleep. Returns true to the one caller that cleared the
+  /// mark, so two producers wake two sleepers.
   bool wake() {
     if (asleep_.load(std::memory_order_seq_cst) == 0 ||       // pairs: sleeper.mark
         asleep_.exchange(0, std::memory_order_relaxed) == 0)  // relaxed: the bell orders what the woken reads

@@ -1,6 +1,6 @@
-// Which chunks of a task a participant runs next: its own range from the front, then the pool, then the ranges of the
-// others from the back. Used by the poster, by a helper that is inside the slot, and, without any slot, by threads that
-// fetch the chunks of a loop one after the other (src/loops). Never waits.
+// Which chunks of a task a participant runs next: its own range from the front, then the pool, then it steals from the
+// ranges of the others, from the back. Used by the poster, by a helper that is inside the slot, and, without any slot,
+// by threads that fetch the chunks of a loop one after the other (src/loops). Never waits.
 #pragma once
 
 #include <cstdint>

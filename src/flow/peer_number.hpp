@@ -1,4 +1,4 @@
-// What names another process of the job on the wire.
+// The number of a process of the job, as flow control and the wire use it.
 #pragma once
 
 #include <cstdint>

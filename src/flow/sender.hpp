@@ -38,7 +38,7 @@ class sender {
   /// Credits were granted or recalled. A number, even 0: this many bytes leave this side and must be reported to
   /// `from`.
   [[nodiscard]] std::optional<std::uint64_t> on_credit(peer_number from, const prediction::credit_control& note) {
-    return credits_.noted(from, note);
+    return credits_.on_control(from, note);
   }
 
   bool is_idle() const { return entries_.size() == 0; }

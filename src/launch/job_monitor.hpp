@@ -1,7 +1,7 @@
 // The launcher's decisions, without I/O: events from the processes of a job go in, actions come out. It knows which
 // process is in which state, when an end is clean and when it is a crash, and what the job's exit status is. Owned by
-// the launcher, one thread. States and transitions are in README.md; after the first problem all further ones are
-// ignored, so that exactly one message is printed.
+// the launcher, one thread. States and transitions are in src/launch/README.md; after the first problem all further
+// ones are ignored, so that exactly one message is printed.
 #pragma once
 
 #include <sys/types.h>

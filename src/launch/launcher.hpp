@@ -1,7 +1,7 @@
 // Starts the processes of a job, on this machine or on several hosts (through a remote shell and `trireme agent`),
-// connects them (README.md), monitors them, and ends the job when one of them fails. job_monitor decides; here is the
-// I/O. The calling process becomes the launcher: one thread, it reaps all its children and blocks the signals that it
-// handles while launch() runs.
+// connects them (src/boot/README.md), monitors them, and ends the job when one of them fails. job_monitor decides; here
+// is the I/O. The calling process becomes the launcher: one thread, it reaps all its children and blocks the signals
+// that it handles while launch() runs.
 #pragma once
 
 #include <string>

@@ -1,5 +1,5 @@
-// Which peers have been silent for too long. A pure state machine: times in (nanoseconds of any clock), overdue peers
-// out. One thread.
+// Which peers have been silent for too long: no heartbeat and no other message. A pure state machine: times in
+// (nanoseconds of any clock), overdue peers out. One thread.
 #pragma once
 
 #include <cstdint>

@@ -11,6 +11,7 @@
 #include "config/json_number.hpp"
 #include "os/cpu/pinning.hpp"
 #include "os/cpu/topology.hpp"
+#include "schedules/native_schedule.hpp"
 
 namespace tri::loops {
 namespace {
@@ -79,8 +80,8 @@ tune_file tune_file::read(const std::string& name, const std::string& this_machi
     throw tune_file_error(fmt::format("tune file {}: cannot be understood: {}", name, problem.what()));
   }
   const std::string what = "tune file " + name;
-  const bool host = result.omp && result.schedule == "host";  // left to the OpenMP runtime
-  if (!result.schedule.empty() && !host) schedule_of(what, result.schedule);
+  const bool native = result.omp && schedules::is_native_schedule(result.schedule);  // left to the OpenMP runtime
+  if (!result.schedule.empty() && !native) schedule_of(what, result.schedule);
   for (const tuned_loop& each : result.loops)
     schedule_of(fmt::format("{}, loop at {}:{}", what, each.file, each.line), each.schedule);
   if (result.machine != this_machine) {

@@ -1,6 +1,6 @@
-// Schedules found by tuning: for loops for which the program names none, by their location in the source. From a tune
-// file (`trireme tune` writes it, TRIREME_LOOPS_TUNE names it) and a default (TRIREME_LOOPS_SCHEDULE). Set before the
-// first loop of the process; constant afterwards.
+// Chooses the schedule of a loop for which the program names none: the one found by tuning for its source location
+// (tune file, TRIREME_LOOPS_TUNE), else the default (TRIREME_LOOPS_SCHEDULE, `automatic`). `trireme tune` writes the
+// file. Set before the first loop of the process; constant afterwards.
 #pragma once
 
 #include <atomic>

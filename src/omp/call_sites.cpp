@@ -162,10 +162,10 @@ const char* to_text(left_because reason) {
       return "shared out among teams";
     case left_because::too_long:
       return "2^64 iterations";
-    case left_because::crowded:
+    case left_because::too_many_threads:
       return "more than 65535 threads";
     case left_because::asked:
-      return "schedule is `host`";
+      return "schedule is `native`";
     case left_because::equal_blocks:
       return "static, and no weights are asked for";
     case left_because::asked_static:

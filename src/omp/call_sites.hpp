@@ -13,12 +13,12 @@ enum class left_because : std::uint8_t {
   outside,  // no parallel region around it that we saw begin
   ordered,
   doacross,
-  reduction,     // task reduction or scan
-  distributed,   // bounds are shared out among teams inside the native runtime
-  too_long,      // 2^64 iterations
-  crowded,       // more threads than a loop can have
-  asked,         // the schedule is `host`
-  equal_blocks,  // static, and no weights
+  reduction,         // task reduction or scan
+  distributed,       // bounds are shared out among teams inside the native runtime
+  too_long,          // 2^64 iterations
+  too_many_threads,  // more threads than a loop can have
+  asked,             // the schedule is `native`
+  equal_blocks,      // static, and no weights
   asked_static,  // schedule(runtime) with static from OMP_SCHEDULE or omp_set_schedule: distributed as by the native
                  // runtime
   unknown        // a schedule kind that we do not know

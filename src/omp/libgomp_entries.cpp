@@ -181,7 +181,7 @@ TRIREME_PUBLIC void GOMP_parallel_sections(body function, void* data, unsigned t
               [&](body run, void* begun) { native_parallel_sections(run, begun, threads, count, flags); });
 }
 
-// Combined parallel loops. With the schedule `host` everything is left to the native runtime, and then its own entry
+// Combined parallel loops. With the schedule `native` everything is left to the native runtime, and then its own entry
 // must run.
 #define TRIREME_PARALLEL_LOOP(name, is_monotonic)                                                                    \
   TRIREME_PUBLIC void GOMP_parallel_loop_##name(body function, void* data, unsigned threads, long start, long end,   \
@@ -402,13 +402,13 @@ TRIREME_REDUCTION_LOOP(ordered_, left_because::ordered)
 // Regions in two calls, from compilers before gcc 4.9: the body runs outside of our sight on the beginning thread.
 TRIREME_PUBLIC void GOMP_parallel_start(body function, void* data, unsigned threads) {
   static native_function<void(body, void*, unsigned)> native("GOMP_parallel_start");
-  enter_unfollowed();
+  enter_untracked();
   const runtime_scope scope(runtime_at(function));
   native(function, data, threads);
 }
 TRIREME_PUBLIC void GOMP_parallel_sections_start(body function, void* data, unsigned threads, unsigned count) {
   static native_function<void(body, void*, unsigned, unsigned)> native("GOMP_parallel_sections_start");
-  enter_unfollowed();
+  enter_untracked();
   const runtime_scope scope(runtime_at(function));
   native(function, data, threads, count);
 }
@@ -417,7 +417,7 @@ TRIREME_PUBLIC void GOMP_parallel_sections_start(body function, void* data, unsi
                                                         long end, long step, long chunk) {                         \
     static native_function<void(body, void*, unsigned, long, long, long, long)> native("GOMP_parallel_loop_" #name \
                                                                                        "_start");                  \
-    enter_unfollowed();                                                                                            \
+    enter_untracked();                                                                                             \
     count_left(left_because::outside, TRIREME_HERE);                                                               \
     const runtime_scope scope(runtime_at(function));                                                               \
     native(function, data, threads, start, end, step, chunk);                                                      \
@@ -428,7 +428,7 @@ TRIREME_OLD_LOOP(guided)
 TRIREME_PUBLIC void GOMP_parallel_loop_runtime_start(body function, void* data, unsigned threads, long start, long end,
                                                      long step) {
   static native_function<void(body, void*, unsigned, long, long, long)> native("GOMP_parallel_loop_runtime_start");
-  enter_unfollowed();
+  enter_untracked();
   count_left(left_because::outside, TRIREME_HERE);
   const runtime_scope scope(runtime_at(function));
   native(function, data, threads, start, end, step);
@@ -437,7 +437,7 @@ TRIREME_PUBLIC void GOMP_parallel_end() {
   static native_function<void()> native("GOMP_parallel_end");
   const runtime_scope scope(runtime_at(TRIREME_HERE));
   native();
-  leave_unfollowed();
+  leave_untracked();
 }
 
 // Target regions. Without a device the native runtime runs them in a team of the calling thread alone, which begins out
@@ -446,17 +446,17 @@ TRIREME_PUBLIC void GOMP_target(int device, body function, const void* unused, s
                                 std::size_t* sizes, unsigned char* kinds) {
   static native_function<void(int, body, const void*, std::size_t, void**, std::size_t*, unsigned char*)> native(
       "GOMP_target");
-  enter_unfollowed();
+  enter_untracked();
   const runtime_scope scope(runtime_at(function));
   native(device, function, unused, maps, addresses, sizes, kinds);
-  leave_unfollowed();
+  leave_untracked();
 }
 TRIREME_PUBLIC void GOMP_target_ext(int device, body function, std::size_t maps, void** addresses, std::size_t* sizes,
                                     unsigned short* kinds, unsigned flags, void** depend, void** arguments) {
   static native_function<void(int, body, std::size_t, void**, std::size_t*, unsigned short*, unsigned, void**, void**)>
       native("GOMP_target_ext");
-  enter_unfollowed();
+  enter_untracked();
   const runtime_scope scope(runtime_at(function));
   native(device, function, maps, addresses, sizes, kinds, flags, depend, arguments);
-  leave_unfollowed();
+  leave_untracked();
 }

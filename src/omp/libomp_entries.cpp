@@ -211,7 +211,7 @@ TRIREME_PUBLIC void __kmpc_fork_call_if(location* where, std::int32_t count, mic
 // The program runs the body itself, alone: nothing to share.
 TRIREME_PUBLIC void __kmpc_serialized_parallel(location* where, std::int32_t thread) {
   static native_function<void(location*, std::int32_t)> native("__kmpc_serialized_parallel");
-  enter_unfollowed();
+  enter_untracked();
   const runtime_scope scope(runtime_at(TRIREME_HERE));
   native(where, thread);
 }
@@ -219,7 +219,7 @@ TRIREME_PUBLIC void __kmpc_end_serialized_parallel(location* where, std::int32_t
   static native_function<void(location*, std::int32_t)> native("__kmpc_end_serialized_parallel");
   const runtime_scope scope(runtime_at(TRIREME_HERE));
   native(where, thread);
-  leave_unfollowed();
+  leave_untracked();
 }
 
 // Dependences between iterations are announced before the loop.

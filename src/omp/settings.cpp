@@ -14,6 +14,7 @@
 
 #include "config/suggestion.hpp"
 #include "schedules/loop_memory.hpp"
+#include "schedules/native_schedule.hpp"
 
 namespace tri::omp {
 namespace {
@@ -68,7 +69,9 @@ void read_slack(std::string_view text, settings& values) {
 
 }  // namespace
 
-std::string settings::schedule_text() const { return takes ? schedules::to_text(schedule) : "host"; }
+std::string settings::schedule_text() const {
+  return takes ? schedules::to_text(schedule) : schedules::native_schedule;
+}
 
 settings read_settings(const char* trireme_schedule, const char* omp_schedule, const char* noise, const char* waits,
                        const char* report, int process) {
@@ -86,14 +89,14 @@ settings read_settings(const char* trireme_schedule, const char* omp_schedule, c
   }
   if (variable != nullptr) {
     if (text.starts_with(prefix)) text.remove_prefix(prefix.size());
-    if (text == "host") {
+    if (schedules::is_native_schedule(text)) {
       values.takes = false;
     } else {
       try {
         values.schedule = schedules::parse_schedule(text);
       } catch (const std::invalid_argument& problem) {
         throw std::invalid_argument(
-            fmt::format("{}: {}; `host` leaves all loops to the OpenMP runtime", variable, problem.what()));
+            fmt::format("{}: {}; `native` leaves all loops to the OpenMP runtime", variable, problem.what()));
       }
     }
   }

@@ -1,5 +1,5 @@
 // The drop-in's settings from environment variables. Read once; constant afterwards.
-//   TRIREME_OMP_SCHEDULE  a loop schedule, or `host`: leave every loop to the native runtime
+//   TRIREME_OMP_SCHEDULE  a loop schedule, or `native`: leave every loop to the native runtime
 //   OMP_SCHEDULE          the same behind `tri:`, when the first is not set
 //   TRIREME_OMP_NOISE     microseconds that a disturbance of a core lasts, for schedules with a model; else measured
 //   TRIREME_SLACK         how waits in MPI calls are remembered, for schedules that use slack: `call-path`,
@@ -21,7 +21,7 @@ inline constexpr const char* slack_variable = "TRIREME_SLACK";
 inline constexpr const char* report_variable = "TRIREME_OMP_REPORT";
 
 struct settings {
-  bool takes = true;               // false: `host`
+  bool takes = true;               // false: `native`
   bool standard_schedule = false;  // OMP_SCHEDULE is set for the native runtime
   schedules::schedule schedule{};
   bool learns = true;    // the schedule has a memory of each loop

@@ -1,4 +1,4 @@
-// Static loops of clang, for the report: what was learned of them.
+// Static loops of clang (static_loops.cpp intercepts them). Here: their learned weights, for --report.
 #pragma once
 
 #include <string>

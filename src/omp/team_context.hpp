@@ -43,11 +43,11 @@ struct thread_context {
 
   team_context& of;
   thread_context* outer;
-  std::uint32_t thread;          // number in the team; fetched when the first loop needs it
-  std::uint32_t unfollowed = 0;  // nested regions that started in an unsupported way
-  bool in_loop = false;          // the thread is in a loop that we have taken
-  bool took_last = false;        // the last loop was taken
-  bool doacross_next = false;    // the next loop has cross-iteration dependences
+  std::uint32_t thread;         // number in the team; fetched when the first loop needs it
+  std::uint32_t untracked = 0;  // nested regions that started in an unsupported way
+  bool in_loop = false;         // the thread is in a loop that we have taken
+  bool took_last = false;       // the last loop was taken
+  bool doacross_next = false;   // the next loop has cross-iteration dependences
   schedules::loop_sequence::position in_sequence;
   schedules::fetch_position position;
   iteration_space space;
@@ -68,7 +68,7 @@ extern thread_local thread_context* this_thread [[gnu::tls_model("initial-exec")
 // The context whose loops we may schedule, or null.
 inline thread_context* followed() {
   thread_context* const context = this_thread;
-  return context != nullptr && context->unfollowed == 0 ? context : nullptr;
+  return context != nullptr && context->untracked == 0 ? context : nullptr;
 }
 // The context of a thread that is inside a taken loop, or null.
 inline thread_context* in_taken_loop() {
@@ -76,11 +76,11 @@ inline thread_context* in_taken_loop() {
   return context != nullptr && context->in_loop ? context : nullptr;
 }
 // An unsupported region starts or ends on this thread.
-inline void enter_unfollowed() {
-  if (this_thread != nullptr) ++this_thread->unfollowed;
+inline void enter_untracked() {
+  if (this_thread != nullptr) ++this_thread->untracked;
 }
-inline void leave_unfollowed() {
-  if (this_thread != nullptr && this_thread->unfollowed > 0) --this_thread->unfollowed;
+inline void leave_untracked() {
+  if (this_thread != nullptr && this_thread->untracked > 0) --this_thread->untracked;
 }
 
 struct loop_start {

@@ -1,4 +1,4 @@
-// What a process says before it ends at once.
+// Flushes standard output and writes one line to standard error before the process exits abruptly.
 #pragma once
 
 #include <string>

@@ -1,10 +1,11 @@
 // The PE of a host that wants to hear when others fall idle, because it waits until all messages are processed.
 //
-// A PE that falls asleep has counted what it processed; the listener has said that it listens. Not both may miss the
-// other, or the listener sleeps on although everything is processed. The counts are written all the time and without a
-// fence; so the PE that falls asleep pays for one, between its last count and its look at the listener, and the
-// listener reads the counts seq_cst after its own mark, which costs nothing on x86. If the read misses a count, then it
-// comes before the fence in the one order of seq_cst (C++20, [atomics.order] 4), so the mark comes before the look.
+// A PE that falls asleep has counted what it processed; the listener has said that it listens. At most one of the two
+// may miss the other's write (store buffering, as in Dekker's algorithm), or the listener sleeps on although everything
+// is processed. The counts are written all the time and without a fence; so the PE that falls asleep pays for one,
+// between its last count and its look at the listener, and the listener reads the counts seq_cst after its own mark,
+// which costs nothing on x86. If the read misses a count, then it comes before the fence in the one order of seq_cst
+// (C++20, [atomics.order] 4), so the mark comes before the look.
 #pragma once
 
 #include <atomic>

@@ -1,7 +1,7 @@
 // What runs the messages of a PE: its queues, its step, its sleep. Private to the thread of the PE.
 //
 // Order of work in a step: immediate messages, messages with a priority before 0, arrivals and own messages in order of
-// arrival, messages with a later priority, the node queue, the board, then idling (idle.hpp).
+// arrival, messages with a later priority, the node queue, the board, then idling (idle_limits.hpp).
 #pragma once
 
 #include <cstdint>

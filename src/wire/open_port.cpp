@@ -1,3 +1,4 @@
+// Opens a port over the conduit that was chosen (wire_choice.hpp), after checking its options.
 #include <fmt/format.h>
 
 #include <algorithm>

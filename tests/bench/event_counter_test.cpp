@@ -1,4 +1,5 @@
-// Events are counted between start and stop only, or the reason is told why not.
+// Hardware event counters: events are counted between start and stop only; where they are unavailable, a reason is
+// given.
 #include <gmock/gmock.h>
 #include <sys/mman.h>
 #include <unistd.h>

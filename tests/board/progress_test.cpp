@@ -1,3 +1,4 @@
+// Progress entries: one holder at a time, help only while it is offered.
 #include <gmock/gmock.h>
 
 #include <atomic>

@@ -1,3 +1,4 @@
+// The order in which a PE looks at others for work: nearest first, staggered, a permutation.
 #include "board/victim_order.hpp"
 
 #include <gmock/gmock.h>

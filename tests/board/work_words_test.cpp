@@ -1,3 +1,4 @@
+// The bits of open work and their summary word.
 #include "board/work_words.hpp"
 
 #include <gmock/gmock.h>

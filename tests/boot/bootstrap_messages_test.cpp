@@ -1,3 +1,4 @@
+// Encoding and decoding of the bootstrap messages, with damaged and random bytes.
 #include "boot/bootstrap_messages.hpp"
 
 #include <gmock/gmock.h>

@@ -1,3 +1,4 @@
+// Which launcher started the process, from its environment.
 #include "boot/launcher_detection.hpp"
 
 #include <gmock/gmock.h>

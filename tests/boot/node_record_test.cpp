@@ -1,3 +1,4 @@
+// Node records: which processes share a host, and their numbers.
 #include "boot/node_record.hpp"
 
 #include <gmock/gmock.h>

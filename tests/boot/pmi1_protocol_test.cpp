@@ -1,3 +1,4 @@
+// The lines of PMI-1: building, parsing, answers in pieces and in any order.
 #include "boot/kvs/pmi1_protocol.hpp"
 
 #include <gmock/gmock.h>

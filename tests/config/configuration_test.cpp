@@ -1,3 +1,4 @@
+// Options from the command line and the environment: precedence, removal of arguments, error messages.
 #include "config/configuration.hpp"
 
 #include <gmock/gmock.h>

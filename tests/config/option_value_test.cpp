@@ -1,3 +1,4 @@
+// Reading option values: sizes, integers, numbers, names and switches.
 #include "config/option_value.hpp"
 
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// Which CPUs the PEs are bound to, the default number of PEs, and their victim orders, on synthetic machines.
 #include "config/placement.hpp"
 
 #include <gmock/gmock.h>

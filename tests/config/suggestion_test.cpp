@@ -1,3 +1,4 @@
+// The suggestion for a misspelt name.
 #include "config/suggestion.hpp"
 
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// Wait statuses as text, and the exit status of the launcher for each.
 #include "launch/exit_status.hpp"
 
 #include <gtest/gtest.h>

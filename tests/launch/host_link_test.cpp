@@ -1,3 +1,4 @@
+// The frames between launcher and agent: cut anywhere, damaged, behind the output of a login.
 #include "launch/host_link.hpp"
 
 #include <fcntl.h>

@@ -1,3 +1,4 @@
+// The decisions of the launcher: events of processes in, actions out; every state, and what ends the job.
 #include "launch/job_monitor.hpp"
 
 #include <gmock/gmock.h>

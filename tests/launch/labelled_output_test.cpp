@@ -1,3 +1,4 @@
+// Labels before whole lines of output; long lines are broken.
 #include "launch/labelled_output.hpp"
 
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// Output to a slow reader: kept in order without blocking, for pipes, sockets and files.
 #include "launch/nonblocking_output.hpp"
 
 #include <fcntl.h>

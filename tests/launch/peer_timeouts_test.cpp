@@ -1,3 +1,4 @@
+// Timeouts of silent peers, with the times passed in.
 #include "launch/peer_timeouts.hpp"
 
 #include <gtest/gtest.h>

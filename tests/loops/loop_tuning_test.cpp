@@ -67,6 +67,7 @@ TEST(tune_file, what_cannot_be_used_says_why) {
   refuses(R"({"trireme_tune": 2, "machine": "mill"})", "is not a tune file");
   refuses(R"({"trireme_tune": 1})", "machine");
   refuses(R"({"trireme_tune": 1, "machine": "mill", "schedule": "statik"})", "static");
+  refuses(R"({"trireme_tune": 1, "machine": "mill", "schedule": "native"})", "native");
   refuses(R"({"trireme_tune": 1, "machine": "mill", "schedule": "host"})", "host");
   refuses(R"({"trireme_tune": 1, "machine": "mill", "loops": [{"file": "a.cpp", "schedule": "static"}]})", "line");
   refuses(R"({"trireme_tune": 1, "machine": "mill", "loops": [{"file": "a.cpp", "line": 3, "schedule": "hybrid,7"}]})",
@@ -82,8 +83,10 @@ TEST(tune_file, what_cannot_be_used_says_why) {
 }
 
 TEST(tune_file, an_openmp_program_may_be_left_to_its_runtime) {
-  const temporary_file file(R"({"trireme_tune": 1, "machine": "mill", "omp": true, "schedule": "host"})");
-  EXPECT_EQ(tune_file::read(file.name(), "mill").schedule, "host");
+  const temporary_file file(R"({"trireme_tune": 1, "machine": "mill", "omp": true, "schedule": "native"})");
+  EXPECT_EQ(tune_file::read(file.name(), "mill").schedule, "native");
+  const temporary_file older(R"({"trireme_tune": 1, "machine": "mill", "omp": true, "schedule": "host"})");
+  EXPECT_EQ(tune_file::read(older.name(), "mill").schedule, "host");
 }
 
 TEST(machine, has_the_same_fingerprint_every_time) {

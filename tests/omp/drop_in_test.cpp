@@ -114,10 +114,10 @@ TEST_P(quiet_program, prints_nothing_that_was_not_asked_for) {
   EXPECT_EQ(under.errors, alone.errors);
 }
 TEST_P(quiet_program, leaves_all_loops_alone_when_asked) {
-  const result under = run(with_threads(2) + exec("--report --schedule host") + path());
+  const result under = run(with_threads(2) + exec("--report --schedule native") + path());
   EXPECT_EQ(under.status, 0);
-  EXPECT_THAT(under.errors, HasSubstr("schedule host: loops taken 0, left to the OpenMP runtime "));
-  EXPECT_THAT(under.errors, HasSubstr(": schedule is `host`\n"));
+  EXPECT_THAT(under.errors, HasSubstr("schedule native: loops taken 0, left to the OpenMP runtime "));
+  EXPECT_THAT(under.errors, HasSubstr(": schedule is `native`\n"));
 }
 INSTANTIATE_TEST_SUITE_P(omp, quiet_program, ::testing::Values("kernels_gcc", "kernels_clang"), name_of);
 
@@ -279,7 +279,7 @@ TEST(drop_in_settings, a_bad_schedule_ends_the_program_before_it_begins) {
   EXPECT_THAT(option.errors,
               StartsWith("trireme exec: --schedule: loop schedule 'hybird,0.8': 'hybird' is not a known name; "
                          "the nearest is 'hybrid'"));
-  EXPECT_THAT(option.errors, HasSubstr("`host` leaves all loops to the OpenMP runtime"));
+  EXPECT_THAT(option.errors, HasSubstr("`native` leaves all loops to the OpenMP runtime"));
   EXPECT_THAT(run("TRIREME_OMP_SCHEDULE=hybrid,2 " + exec("") + "echo started").errors,
               StartsWith("trireme exec: TRIREME_OMP_SCHEDULE: loop schedule 'hybrid,2'"));
   EXPECT_THAT(run("OMP_SCHEDULE=tri:dynamic,0 " + exec("") + "echo started").errors,

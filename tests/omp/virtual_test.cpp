@@ -284,11 +284,13 @@ TEST(virtual_setting, is_checked_before_the_program_begins) {
   EXPECT_EQ(run("TRIREME_OMP_VIRTUAL=auto LD_PRELOAD=" VIRTUAL_LIBRARY " /bin/echo started").errors,
             "trireme omp: TRIREME_OMP_VIRTUAL: 'auto' needs `trireme exec --omp`, which samples the cores before the "
             "program begins; without that command it must be a whole number\n");
+  // `host` is the older name of `native`.
   const std::string by_environment = "TRIREME_OMP_VIRTUAL=4 TRIREME_OMP_SCHEDULE=host LD_PRELOAD=" VIRTUAL_LIBRARY " ";
-  for (const std::string& command : {exec("--virtual 4 --schedule host "), by_environment}) {
+  for (const std::string& command : {exec("--virtual 4 --schedule native "), by_environment}) {
     const result contradiction = run(command + "/bin/echo started");
     EXPECT_EQ(contradiction.status, 2);
-    EXPECT_THAT(contradiction.errors, HasSubstr("the schedule `host` leaves loops to a runtime that knows nothing of"));
+    EXPECT_THAT(contradiction.errors,
+                HasSubstr("the schedule `native` leaves loops to a runtime that knows nothing of"));
   }
   const result other_library = run("TRIREME_OMP_VIRTUAL=4 LD_PRELOAD=" OMP_LIBRARY " /bin/echo started");
   EXPECT_EQ(other_library.status, 2);

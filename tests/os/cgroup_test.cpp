@@ -1,3 +1,4 @@
+// Limits of CPU time and memory from cgroups of version 1 and 2.
 #include "os/cgroup.hpp"
 
 #include <gtest/gtest.h>

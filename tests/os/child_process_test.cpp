@@ -1,3 +1,4 @@
+// Starting programs and functions in child processes: search path, environment, descriptors, output.
 #include "os/child_process.hpp"
 
 #include <fcntl.h>

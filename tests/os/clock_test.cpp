@@ -1,3 +1,4 @@
+// Ticks and nanoseconds: monotonic, and converted both ways.
 #include "os/clock.hpp"
 
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// Lists of CPUs as text: ranges, steps, faulty parts.
 #include "os/cpu/cpu_list.hpp"
 
 #include <gmock/gmock.h>

@@ -1,3 +1,4 @@
+// Packet sockets: message boundaries, order, descriptors, the end of a connection.
 #include "os/packet_socket.hpp"
 
 #include <gmock/gmock.h>

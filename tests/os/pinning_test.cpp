@@ -1,3 +1,4 @@
+// Binding of threads to CPUs, and the probe that counts migrations.
 #include "os/cpu/pinning.hpp"
 
 #include <gmock/gmock.h>

@@ -1,3 +1,4 @@
+// Finding and signalling all descendants of a process.
 #include "os/process_tree.hpp"
 
 #include <gtest/gtest.h>

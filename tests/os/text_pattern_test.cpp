@@ -1,3 +1,4 @@
+// Extended regular expressions: search, groups, refused patterns.
 #include "os/text_pattern.hpp"
 
 #include <gmock/gmock.h>

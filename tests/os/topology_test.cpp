@@ -1,3 +1,4 @@
+// Topologies from synthetic descriptions, XML and this machine; distances between CPUs.
 #include "os/cpu/topology.hpp"
 
 #include <gmock/gmock.h>

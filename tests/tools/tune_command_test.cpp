@@ -208,12 +208,12 @@ TEST_F(tune_command, openmp_programs_run_under_the_drop_in) {
   fs::permissions(file("omp"), fs::perms(0755));
   const command_result done = run(tune + "-q --omp --trials 1 --step 0.5 --no-tasklets ./omp");
   ASSERT_EQ(done.status, 0) << done.errors;
-  EXPECT_THAT(log(),
-              ElementsAre("", "automatic", "static", "dynamic", "host", "staggered,0", "staggered,0.5", "staggered,1"));
+  EXPECT_THAT(log(), ElementsAre("", "automatic", "static", "dynamic", "native", "staggered,0", "staggered,0.5",
+                                 "staggered,1"));
   fs::remove(file("log"));
   ASSERT_EQ(run("TRIREME_OMP_VIRTUAL=4 " + tune + "-q --omp --trials 1 --step 1 --no-tasklets ./omp").status, 0);
   EXPECT_THAT(log(), ElementsAre("", "automatic", "static", "dynamic", "staggered,0", "staggered,1"))
-      << "`host` has no virtual threads";
+      << "`native` has no virtual threads";
   json tuned = read("omp.tune.json");
   EXPECT_EQ(tuned["omp"], true);
   tuned["schedule"] = "hybrid,0.125";

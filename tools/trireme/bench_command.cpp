@@ -31,7 +31,7 @@ int bench_command(int argc, char** argv) {
       ->type_name("REGEX");
   program.add_flag("--list", options.list, "print the rows instead of measuring them");
   program.add_option("--json", options.json_file, "write context and rows into this file")->type_name("FILE");
-  program.add_flag("--quick", options.quick, "few and short batches: does it work, not how fast is it");
+  program.add_flag("--quick", options.quick, "a smoke test: few, short batches; the figures mean nothing");
   program.add_option("--repetitions", options.repetitions, "batches per row, at least")
       ->type_name("N")
       ->check(whole_number_between(1, 1'000'000));

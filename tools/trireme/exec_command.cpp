@@ -20,6 +20,7 @@
 #include "noise/virtual_thread_choice.hpp"
 #include "omp/fibers/virtual_count.hpp"
 #include "os/child_process.hpp"
+#include "schedules/native_schedule.hpp"
 #include "subcommands.hpp"
 #include "trireme/detail/schedules/loop_schedule.hpp"
 
@@ -51,7 +52,7 @@ constexpr const char* footer =
     "                        learns from each loop where the blocks must end\n"
     "  staggered,0.8         as automatic with a fixed static fraction, learns nothing\n"
     "  hybrid,0.8,chunk=4    static blocks of 80 %, the rest in chunks of 4 from one pool\n"
-    "  dynamic,16 guided trapezoid factoring static ...   `host` leaves all loops to the OpenMP runtime\n"
+    "  dynamic,16 guided trapezoid factoring static ...   `native` leaves all loops to the OpenMP runtime\n"
     "  slack                 blocks and a pool as large as noise asks for, less what the process waits in MPI anyway\n"
     "A chunk that the program names is kept: claims are made of whole chunks.\n"
     "\n"
@@ -79,6 +80,11 @@ struct usage_with_program : CLI::Formatter {
   }
 };
 
+bool is_native(std::string_view schedule) {
+  if (schedule.starts_with("tri:")) schedule.remove_prefix(4);
+  return schedules::is_native_schedule(schedule);
+}
+
 // Checks the schedule here, so that a mistake is reported once and before anything runs. The OpenMP runtime would
 // complain about OMP_SCHEDULE=tri:..., so that becomes our variable. True: the schedule uses the waits in MPI.
 bool set_schedule(std::string text) {
@@ -95,14 +101,14 @@ bool set_schedule(std::string text) {
   if (ours) unsetenv("OMP_SCHEDULE");
   if (text.empty()) return false;
   bool uses_slack = false;
-  if (text != "host" && text != "tri:host") {
+  if (!is_native(text)) {
     try {
       const schedules::schedule parsed = schedules::parse_schedule(text);
       uses_slack =
           parsed.kind == schedules::schedule_kind::slack_conscious || parsed.kind == schedules::schedule_kind::combined;
     } catch (const std::invalid_argument& problem) {
       throw std::invalid_argument(
-          fmt::format("{}: {}; `host` leaves all loops to the OpenMP runtime", source, problem.what()));
+          fmt::format("{}: {}; `native` leaves all loops to the OpenMP runtime", source, problem.what()));
     }
   }
   setenv(schedule_variable, text.c_str(), 1);
@@ -137,7 +143,7 @@ void set_virtual(const exec_options& options) {
   const std::string schedule = value_of(schedule_variable);
   const bool chooses = text == omp::virtual_automatic;
   if (!chooses) omp::parse_virtual_count(source, text);
-  if (schedule == "host" || schedule == "tri:host") throw omp::native_schedule_problem(source);
+  if (is_native(schedule)) throw omp::native_schedule_problem(source);
   if (chooses) {
     const virtual_thread_choice choice = sample_and_choose_virtual_threads();
     if (options.report) {

@@ -28,11 +28,11 @@ namespace {
 
 constexpr const char* footer =
     "A thread on each core runs the same piece of arithmetic again and again. On a machine of its own it would always\n"
-    "take the same time; what it takes longer was taken by something else: interrupts, daemons, other programs, "
+    "take the same time; any extra time was taken by something else: interrupts, daemons, other programs, "
     "another\n"
     "hardware thread, a hypervisor. All cores run at the same time, as in a loop that is shared out.\n"
     "\n"
-    "Undisturbed is what one in ten samples stays below (p10), not the least one: a clock that is now and then faster\n"
+    "The undisturbed time is the 10th percentile, not the minimum: a clock that is now and then faster\n"
     "is not a measure for the rest. `lost` is the time beyond it.\n"
     "\n"
     "How to read it: peaks in the histogram are particular daemons; a core whose median is high is slow all the time\n"

@@ -18,6 +18,7 @@
 #include "os/output_file.hpp"
 #include "repeat/cache_counters.hpp"
 #include "repeat/spread.hpp"
+#include "schedules/native_schedule.hpp"
 #include "subcommands.hpp"
 #include "trireme/detail/schedules/loop_schedule.hpp"
 #include "tune/loop_report_file.hpp"
@@ -29,10 +30,10 @@ namespace {
 constexpr int program_failed_status = 1;
 
 constexpr const char* footer =
-    "Runs the program --runs times by each schedule, the schedules in turn, so that a slow minute hits all of them, "
+    "Runs the program --runs times under each schedule, the schedules in turn, so that a slow minute hits all of them, "
     "and\n"
-    "prints how much the runs differ: deviation is that of the sample, as part of the mean; spread is largest by "
-    "least.\n"
+    "prints how much the runs differ: deviation: sample standard deviation / mean; spread: maximum / "
+    "minimum.\n"
     "A program that uses trireme/loops.hpp is measured by the time of its loops, any other one from start to end. A\n"
     "schedule that the program names stays; with --omp the program runs under the OpenMP drop-in. Schedules that the\n"
     "program adds itself (trireme/schedule.hpp) are known to it alone: write them as own:NAME.\n"
@@ -49,7 +50,7 @@ constexpr const char* footer =
     "  trireme repeat ./app                                          automatic, 15 runs\n"
     "  trireme repeat --schedule static --schedule dynamic,8 ./app   which one is steadier?\n"
     "  trireme repeat --runs 1 --steps 50us ./app                    a histogram of its steps in bins of 50 us\n"
-    "  trireme repeat --omp --schedule host --schedule automatic ./omp_app";
+    "  trireme repeat --omp --schedule native --schedule automatic ./omp_app";
 
 struct request {
   std::uint32_t runs = 15;
@@ -71,7 +72,7 @@ struct usage_with_program : CLI::Formatter {
 // As it is handed to the program.
 std::string checked(const request& wanted, const std::string& text) {
   if (text.starts_with("own:") && !wanted.omp) return text.substr(4);
-  if (wanted.omp && text == "host") return text;
+  if (wanted.omp && schedules::is_native_schedule(text)) return schedules::native_schedule;
   return schedules::to_text(schedules::parse_schedule(text));
 }
 
@@ -114,7 +115,7 @@ bool by_loops(const std::vector<times_of_schedule>& all) {
 void print_table(const request& wanted, const std::vector<times_of_schedule>& all) {
   const bool loops = by_loops(all);
   fmt::print("{} runs of each schedule, time of {}\n\n{:>10} {:>10} {:>10} {:>11} {:>8}  schedule\n", wanted.runs,
-             loops ? "all loops" : "the whole run", "median", "least", "largest", "deviation", "spread");
+             loops ? "all loops" : "the whole run", "median", "min", "max", "deviation", "spread");
   for (const times_of_schedule& each : all) {
     const spread found = spread_of(loops ? each.loops_ns : each.runs_ns);
     fmt::print("{:>10} {:>10} {:>10} {:>9.2f} % {:>8.3f}  {}\n", format_duration(found.median),
@@ -130,7 +131,7 @@ void print_steps(const std::vector<times_of_schedule>& all, double width) {
           "--steps: the program ran no loop of trireme/loops.hpp more than once; steps are those of such a loop");
     }
     const spread found = spread_of(each.steps_ns);
-    fmt::print("\n{}: {} steps of the loop at {}:{}, median {}, least {}, largest {}\n{}", each.schedule, found.count,
+    fmt::print("\n{}: {} steps of the loop at {}:{}, median {}, min {}, max {}\n{}", each.schedule, found.count,
                std::filesystem::path(each.of_steps.file).filename().string(), each.of_steps.line,
                format_duration(found.median), format_duration(found.least), format_duration(found.largest),
                histogram_text(each.steps_ns, width));

@@ -1,4 +1,4 @@
-// `trireme run`: starts the processes of a job through host/launcher.
+// `trireme run`: starts the processes of a job through launch/launcher.
 #include <fmt/format.h>
 #include <CLI/CLI.hpp>
 
@@ -200,7 +200,7 @@ int run_command(int argc, char** argv) {
       ->type_name("COMMAND");
   app.add_option(
          "--peer-timeout", launch.peer_timeout_s,
-         "end the job when a host is not heard of, or a process is stopped, for so long; 30 by default, 0 = never")
+         "end the job when a host is not heard of, or a process is stopped, for this long; 30 by default, 0 = never")
       ->type_name("SECONDS")
       ->check(number_between(0, 86400));
 

@@ -93,7 +93,7 @@ int trace_command(int argc, char** argv) {
   app.add_option("--svg", wanted.svg, "the timeline as a picture")->type_name("FILE");
   app.add_option("--from", wanted.from, "where the picture begins")->type_name("TIME");
   app.add_option("--to", wanted.to, "and where it ends")->type_name("TIME");
-  app.add_option("--most", wanted.most, "lines of each list, and messages of the picture")
+  app.add_option("--most", wanted.most, "at most this many lines per list, and messages in the picture")
       ->check(whole_number_between(0, 1'000'000))
       ->capture_default_str();
   app.add_flag("--prediction", wanted.prediction,

@@ -26,7 +26,7 @@ constexpr const char* footer =
     "sizes. Each schedule has several trials, the schedules in turn, so that a slow minute hits all of them; the "
     "median\n"
     "counts. Another schedule than automatic is only chosen if it is faster by more than --gain and by more than the\n"
-    "trials differ among themselves. `host` is what the program asks for, by its own OpenMP runtime.\n"
+    "trials differ among themselves. `native` is what the program asks for, by its own OpenMP runtime.\n"
     "\n"
     "A program that uses trireme/loops.hpp is measured loop by loop, and each call site gets its own "
     "schedule\n"
@@ -65,7 +65,7 @@ int tune_command(int argc, char** argv) {
   app.prefix_command();  // from the first word that is not an option on, everything belongs to the program
   tune_request wanted;
   app.add_flag("--omp", wanted.omp, "an OpenMP program, under the drop-in");
-  app.add_option("--kind", wanted.kind, "whose static fraction is tried: staggered (the default) or hybrid");
+  app.add_option("--kind", wanted.kind, "schedule whose static fraction is tuned: staggered (the default) or hybrid");
   app.add_option("--step", wanted.step, "step between static fractions, 0.1 by default")->type_name("X");
   app.add_option("--near", wanted.near, "only static fractions at most 0.05 from this one")->type_name("X");
   app.add_option("--trials", wanted.trials, "runs of each schedule, 5 by default")

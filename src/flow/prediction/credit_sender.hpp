@@ -31,11 +31,11 @@ class credit_sender {
 
   // A control message has arrived. If a number is returned, even 0, this many bytes of credit leave this side and must
   // be reported to `from` (credit_granter::given_back).
-  [[nodiscard]] std::optional<std::uint64_t> noted(std::uint32_t from, const credit_control& note) {
+  [[nodiscard]] std::optional<std::uint64_t> on_control(std::uint32_t from, const credit_control& control) {
     std::uint64_t& balance = balances_.at(from);
-    balance += note.granted;
-    if (note.recalled == 0) return std::nullopt;
-    const std::uint64_t back = std::min(balance, note.recalled);
+    balance += control.granted;
+    if (control.recalled == 0) return std::nullopt;
+    const std::uint64_t back = std::min(balance, control.recalled);
     balance -= back;
     return back;
   }

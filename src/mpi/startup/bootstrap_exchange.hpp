@@ -1,6 +1,6 @@
 // The bootstrap exchange: the agreements of a job's ranks during start, before they share memory. When the launcher
 // states that all are on this host, they connect to a socket of rank 0 in the user's private folder
-// (heap/private_folder.hpp) and agree through it: the library's first collective operation makes up to 640 KiB
+// (mpi/heap/job/private_folder.hpp) and agree through it: the library's first collective operation makes up to 640 KiB
 // resident, which a program may never need. Otherwise they agree by collective operations of the library. When ranks
 // that should connect do not, the job is left to the library: the missing ones run without us, and would never enter a
 // collective operation in MPI_Init.

@@ -28,10 +28,10 @@ inline std::uint32_t parse_virtual_count(std::string_view source, std::string_vi
   return count;
 }
 
-// Thrown when the schedule is also `host`.
+// Thrown when the schedule is also `native`.
 inline std::invalid_argument native_schedule_problem(std::string_view source) {
   return std::invalid_argument(
-      fmt::format("{}: the schedule `host` leaves loops to a runtime that knows nothing of virtual threads; choose "
+      fmt::format("{}: the schedule `native` leaves loops to a runtime that knows nothing of virtual threads; choose "
                   "another schedule, or none",
                   source));
 }

@@ -84,7 +84,7 @@ class mpi_conduit::engine {
     std::uint64_t name = 0;     // of an offered body, until its end
     std::size_t under_way = 0;  // requests
     bool offered = false;       // waits to be requested
-    bool may_fail = false;      // a farewell: the peer does not wait for it
+    bool may_fail = false;      // a disconnect: the peer does not wait for it
     std::span<const std::byte> body;
     std::vector<std::byte> copy;  // the bytes that are sent
   };
@@ -104,17 +104,17 @@ class mpi_conduit::engine {
   void finish(outgoing& done);
   void post(outgoing& from, mpi_channel channel, int tag, std::span<const std::byte> bytes);
   void say(int rank, small_kind kind, const void* bytes, std::size_t size);
-  void say_farewell(int rank);
+  void send_disconnect(int rank);
   std::vector<std::byte> joined(std::span<const std::byte> header, const void* end, std::size_t end_bytes);
   void take_small(conduit_events& events, int source, int tag, std::span<const std::byte> bytes);
   void hand_over(std::uint64_t name);
   void release(std::uint64_t name);
-  void hear_farewell(int rank);
+  void on_disconnect(int rank);
   void fail_peer(peer_number peer, const std::string& why);
   bool finish_sends();
   bool fill_places(conduit_events& events);
   bool report(conduit_events& events);
-  bool all_have_said_farewell() const;
+  bool all_have_disconnected() const;
 
   template <class Of>
   static Of end_of(std::span<const std::byte>& bytes) {
@@ -153,7 +153,7 @@ class mpi_conduit::engine {
 
   bool closing_ = false;
   bool withdrawing_ = false;
-  std::unordered_set<int> said_farewell_, heard_farewell_;  // ranks
+  std::unordered_set<int> disconnect_sent_, disconnect_received_;  // ranks
   mpi_conduit_counters counters_;
 };
 
@@ -187,7 +187,7 @@ void mpi_conduit::engine::connect(peer_number peer, std::span<const std::byte> o
   }
   ranks_[peer] = theirs.rank;
   peer_of_rank_[theirs.rank] = peer;
-  states[peer] = heard_farewell_.contains(theirs.rank) ? peer_state::failed : peer_state::connected;
+  states[peer] = disconnect_received_.contains(theirs.rank) ? peer_state::failed : peer_state::connected;
 }
 
 // ---- sending
@@ -231,7 +231,7 @@ void mpi_conduit::engine::say(int rank, small_kind kind, const void* bytes, std:
   auto made = std::make_unique<outgoing>();
   made->rank = rank;
   const auto peer = peer_of_rank_.find(rank);
-  made->may_fail = kind == small_kind::farewell || peer == peer_of_rank_.end();
+  made->may_fail = kind == small_kind::disconnect || peer == peer_of_rank_.end();
   if (peer != peer_of_rank_.end()) made->peer = peer->second;
   made->copy = joined({}, bytes, size);
   outgoing& message = remember(std::move(made));
@@ -258,21 +258,21 @@ send_result mpi_conduit::engine::send(peer_number to, sending how, std::span<con
     made->peer = to;
     made->rank = ranks_[to];
     if (how == sending::copied) {
-      const follows_end end{body.size()};
+      const eager_end end{body.size()};
       made->copy = joined(header, &end, sizeof end);
       message = &remember(std::move(made));
-      post(*message, mpi_channel::small, small_tag(small_kind::follows, header.size()), message->copy);
+      post(*message, mpi_channel::small, small_tag(small_kind::eager_header, header.size()), message->copy);
       post(*message, mpi_channel::body, static_cast<int>(size_class_of(body.size())), body);
       return send_result::under_way;
     }
-    const offered_end end{body.size(), ++names_};
+    const rts_end end{body.size(), ++names_};
     made->copy = joined(header, &end, sizeof end);
     made->name = end.name;
     made->offered = true;
     made->body = body;
     message = &remember(std::move(made));
     offered_.emplace(message->name, message);
-    post(*message, mpi_channel::small, small_tag(small_kind::offered, header.size()), message->copy);
+    post(*message, mpi_channel::small, small_tag(small_kind::rts, header.size()), message->copy);
     return send_result::under_way;
   } catch (const std::runtime_error& failure) {
     fail_peer(to, failure.what());
@@ -358,15 +358,15 @@ void mpi_conduit::engine::take_small(conduit_events& events, int source, int tag
       events.packet(bytes.first(std::min(header_bytes, bytes.size())),
                     bytes.subspan(std::min(header_bytes, bytes.size())));
       return;
-    case small_kind::follows: {
-      const auto end = end_of<follows_end>(bytes);
+    case small_kind::eager_header: {
+      const auto end = end_of<eager_end>(bytes);
       if (end.bytes == 0 || end.bytes > most_size_classes * size_class_bytes)
         throw std::runtime_error(fmt::format("rank {} announced a body of {} bytes over MPI", source, end.bytes));
       bodies.announced(source, bytes, end.bytes);
       return;
     }
-    case small_kind::offered: {
-      const auto end = end_of<offered_end>(bytes);
+    case small_kind::rts: {
+      const auto end = end_of<rts_end>(bytes);
       auto made = std::make_unique<incoming>();
       made->rank = source;
       made->name = end.name;
@@ -375,12 +375,12 @@ void mpi_conduit::engine::take_small(conduit_events& events, int source, int tag
       events.announced(bytes, end.bytes, offered);
       return;
     }
-    case small_kind::wanted:
+    case small_kind::cts:
       return hand_over(end_of<body_name>(bytes).name);
     case small_kind::refused:
       return release(end_of<body_name>(bytes).name);
-    case small_kind::farewell:
-      return hear_farewell(source);
+    case small_kind::disconnect:
+      return on_disconnect(source);
   }
   throw std::runtime_error(fmt::format("a small message of rank {} over MPI has the unknown tag {}", source, tag));
 }
@@ -389,7 +389,7 @@ void mpi_conduit::engine::accept(announcement body, void* memory, std::size_t by
   auto* const offered = static_cast<incoming*>(body);
   offered->token = token;
   try {
-    if (heard_farewell_.contains(offered->rank)) throw std::runtime_error("its sender is gone");
+    if (disconnect_received_.contains(offered->rank)) throw std::runtime_error("its sender is gone");
     for (std::span<std::byte> rest(static_cast<std::byte*>(memory), bytes); !rest.empty();) {
       const std::size_t piece = std::min(rest.size(), options_.piece_bytes);
       places_.add(mpi_.receive(mpi_channel::body, offered->rank, asked_body_tag, rest.first(piece)), offered);
@@ -397,7 +397,7 @@ void mpi_conduit::engine::accept(announcement body, void* memory, std::size_t by
       rest = rest.subspan(piece);
     }
     const body_name name{offered->name};
-    say(offered->rank, small_kind::wanted, &name, sizeof name);
+    say(offered->rank, small_kind::cts, &name, sizeof name);
   } catch (const std::runtime_error&) {
     offered->whole = false;
     places_.cancel(mpi_, [&](const incoming& each) { return &each == offered; });
@@ -411,7 +411,7 @@ void mpi_conduit::engine::refuse(announcement body) {
   auto* const offered = static_cast<incoming*>(body);
   const body_name name{offered->name};
   try {
-    if (!said_farewell_.contains(offered->rank) && !heard_farewell_.contains(offered->rank))
+    if (!disconnect_sent_.contains(offered->rank) && !disconnect_received_.contains(offered->rank))
       say(offered->rank, small_kind::refused, &name, sizeof name);
   } catch (const std::runtime_error&) {  // then no one is left who needs it
   }
@@ -439,7 +439,7 @@ void mpi_conduit::engine::fail_peer(peer_number peer, const std::string& why) {
   for (const auto& [name, message] : offered_)
     if (message->rank == rank) names.push_back(name);
   for (const std::uint64_t name : names) release(name);
-  if (!heard_farewell_.contains(rank)) {
+  if (!disconnect_received_.contains(rank)) {
     bodies.forget(rank);
     places_.cancel(mpi_, [&](const incoming& each) { return each.rank == rank; });
   }
@@ -447,17 +447,17 @@ void mpi_conduit::engine::fail_peer(peer_number peer, const std::string& why) {
 }
 
 // Afterwards that rank sends only bodies announced before, and receives only bodies requested before.
-void mpi_conduit::engine::hear_farewell(int rank) {
-  if (!heard_farewell_.insert(rank).second) return;
-  say_farewell(rank);
+void mpi_conduit::engine::on_disconnect(int rank) {
+  if (!disconnect_received_.insert(rank).second) return;
+  send_disconnect(rank);
   if (const auto found = peer_of_rank_.find(rank); found != peer_of_rank_.end())
     fail_peer(found->second, "it has left the wire");
 }
 
-void mpi_conduit::engine::say_farewell(int rank) {
-  if (!said_farewell_.insert(rank).second) return;
+void mpi_conduit::engine::send_disconnect(int rank) {
+  if (!disconnect_sent_.insert(rank).second) return;
   try {
-    say(rank, small_kind::farewell, nullptr, 0);
+    say(rank, small_kind::disconnect, nullptr, 0);
   } catch (const std::runtime_error&) {  // it will not miss it
   }
 }
@@ -498,32 +498,32 @@ bool mpi_conduit::engine::prepare_sleep() {
   return true;
 }
 
-bool mpi_conduit::engine::all_have_said_farewell() const {
-  return std::all_of(said_farewell_.begin(), said_farewell_.end(),
-                     [&](int rank) { return heard_farewell_.contains(rank); });
+bool mpi_conduit::engine::all_have_disconnected() const {
+  return std::all_of(disconnect_sent_.begin(), disconnect_sent_.end(),
+                     [&](int rank) { return disconnect_received_.contains(rank); });
 }
 
-// Both sides send a farewell as their last message, and receive until the other's has arrived: then nothing between the
-// two is in flight, and the receives can be cancelled.
+// Both sides send a disconnect as their last message, and receive until the other's has arrived: then nothing between
+// the two is in flight, and the receives can be cancelled.
 bool mpi_conduit::engine::close(conduit_events& events, bool at_once) {
   if (!std::exchange(closing_, true)) {
     for (peer_number peer = 0; peer < states.size(); ++peer) {
       if (states[peer] != peer_state::connected) continue;
-      say_farewell(ranks_[peer]);
+      send_disconnect(ranks_[peer]);
       states[peer] = peer_state::failed;  // nothing more is sent there
     }
   }
   if (!withdrawing_) progress(events);
   std::vector<std::uint64_t> names;
   for (const auto& [name, message] : offered_)
-    if (at_once || heard_farewell_.contains(message->rank)) names.push_back(name);
+    if (at_once || disconnect_received_.contains(message->rank)) names.push_back(name);
   for (const std::uint64_t name : names) release(name);
   if (at_once) {
     places_.cancel(mpi_, [](const incoming&) { return true; });
     for (int tries = 0; tries < 1000 && !(places_.empty() && sends_.empty()); ++tries) progress(events);
   }
   const bool quiet =
-      all_have_said_farewell() && offered_.empty() && sends_.empty() && places_.empty() && bodies.is_settled();
+      all_have_disconnected() && offered_.empty() && sends_.empty() && places_.empty() && bodies.is_settled();
   withdrawing_ = withdrawing_ || quiet || at_once;
   if (!withdrawing_) return false;
   finish_sends();  // the last sends, when not waiting for the other side

@@ -8,18 +8,18 @@
 namespace tri::wire {
 
 enum class small_kind : std::uint8_t {
-  packet,    // header and body
-  follows,   // header and follows_end: the body follows, on the channel of bodies
-  offered,   // header and offered_end: the body is sent on request
-  wanted,    // body_name: the receive of an offered body is posted
-  refused,   // body_name: an offered body is not wanted
-  farewell,  // the last one of its sender
+  packet,        // header and body
+  eager_header,  // header and eager_end: the body follows, on the channel of bodies
+  rts,           // header and rts_end: the body is sent on request
+  cts,           // body_name: the receive of an offered body is posted
+  refused,       // body_name: an offered body is not wanted
+  disconnect,    // the last one of its sender
 };
 
-struct follows_end {
+struct eager_end {
   std::uint64_t bytes;
 };
-struct offered_end {
+struct rts_end {
   std::uint64_t bytes;
   std::uint64_t name;  // of the body, by its sender
 };
@@ -28,7 +28,7 @@ struct body_name {
 };
 
 /// What each small message may have beyond the limit of small packets.
-inline constexpr std::size_t small_message_more = sizeof(offered_end);
+inline constexpr std::size_t small_message_more = sizeof(rts_end);
 
 // A tag: the kind in the three lowest bits, the bytes of the header above. MPI grants 32767.
 inline constexpr std::size_t most_header_bytes = 4095;

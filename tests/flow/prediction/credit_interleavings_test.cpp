@@ -101,7 +101,7 @@ class world {
       granter.plan(std::vector<expected_message>{{.sender = s, .size = scope_->limit + 64}});
       const credit_control note = granter.leaving_to(s);
       require(note.recalled == granter.peer(s).reserved, "unused credit was not recalled though the pool is short");
-      granter.given_back(s, sender.noted(0, note).value());
+      granter.given_back(s, sender.on_control(0, note).value());
     }
     require(granter.free() == scope_->limit, "credit was lost");
   }
@@ -215,7 +215,7 @@ class world {
 
   void deliver_to_sender(std::uint32_t s, std::size_t index) {
     const packet it = taken(to_sender_[s], index);
-    if (const auto back = sender_[s].noted(0, it.note)) {
+    if (const auto back = sender_[s].on_control(0, it.note)) {
       to_receiver_[s].push_back({.what = kind::give_back, .bytes = *back});
     }
     if (it.what == kind::clear_to_send) to_receiver_[s].push_back({.what = kind::data, .number = it.number});

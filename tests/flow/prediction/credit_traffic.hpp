@@ -129,7 +129,7 @@ class credit_traffic {
 
   void deliver(std::uint32_t from, std::uint32_t to, const packet& it) {
     process& me = processes_[to];
-    if (const auto back = me.sender.noted(from, it.note)) {
+    if (const auto back = me.sender.on_control(from, it.note)) {
       ++counts_.answers;
       leave(to, from, {.what = kind::answer, .size = *back});
     }

@@ -75,7 +75,7 @@ TEST(credit_granter, recalls_what_a_wrong_plan_gave_away) {
   credit_granter granter(2, 128);
   credit_sender sender(1, 1000);
   granter.plan(plan_of{{0, 1}, {0, 1}});
-  EXPECT_EQ(sender.noted(0, granter.leaving_to(0)), std::nullopt);
+  EXPECT_EQ(sender.on_control(0, granter.leaving_to(0)), std::nullopt);
   granter.plan(plan_of{});
   EXPECT_FALSE(granter.leaving_to(0)) << "a recall although the pool is not short";
   granter.plan(plan_of{{1, 1}});
@@ -84,7 +84,7 @@ TEST(credit_granter, recalls_what_a_wrong_plan_gave_away) {
   granter.plan(plan_of{{1, 1}});
   EXPECT_FALSE(granter.leaving_to(0)) << "a second recall before the first was answered";
   EXPECT_EQ(sender.send(0, 1), route::eager);  // overtakes the recall
-  EXPECT_EQ(sender.noted(0, recall), 64U);
+  EXPECT_EQ(sender.on_control(0, recall), 64U);
   EXPECT_EQ(sender.send(0, 1), route::ask);
   granter.given_back(0, 64);
   EXPECT_EQ(granter.free(), 64U);
@@ -136,17 +136,17 @@ TEST(credit_granter, names_what_was_broken) {
 TEST(credit_sender, never_spends_what_it_has_not) {
   credit_sender sender(2, 1000);
   EXPECT_EQ(sender.send(0, 1), route::ask);
-  EXPECT_EQ(sender.noted(0, {.granted = 192, .recalled = 0}), std::nullopt);
+  EXPECT_EQ(sender.on_control(0, {.granted = 192, .recalled = 0}), std::nullopt);
   EXPECT_EQ(sender.send(1, 1), route::ask) << "credit of another destination";
   EXPECT_EQ(sender.send(0, 100), route::eager);
   EXPECT_EQ(sender.send(0, 65), route::ask);
   EXPECT_EQ(sender.send(0, 64), route::eager);
   EXPECT_EQ(sender.send(0, 0), route::ask);
-  EXPECT_EQ(sender.noted(0, {.granted = 6400, .recalled = 0}), std::nullopt);
+  EXPECT_EQ(sender.on_control(0, {.granted = 6400, .recalled = 0}), std::nullopt);
   EXPECT_EQ(sender.send(0, 1001), route::ask) << "too large to be copied";
-  EXPECT_EQ(sender.noted(0, {.granted = 64, .recalled = 10000}), 6464U);
-  EXPECT_EQ(sender.noted(0, {.granted = 0, .recalled = 1}), 0U) << "every recall is answered";
-  EXPECT_EQ(sender.noted(0, {.granted = 64, .recalled = 0}), std::nullopt);
+  EXPECT_EQ(sender.on_control(0, {.granted = 64, .recalled = 10000}), 6464U);
+  EXPECT_EQ(sender.on_control(0, {.granted = 0, .recalled = 1}), 0U) << "every recall is answered";
+  EXPECT_EQ(sender.on_control(0, {.granted = 64, .recalled = 0}), std::nullopt);
   sender.peer_failed(0);
   EXPECT_EQ(sender.send(0, 1), route::ask);
 }

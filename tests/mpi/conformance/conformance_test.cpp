@@ -57,14 +57,14 @@ const mode modes[] = {
     {"no_kernel_copies", "TRIREME_MPI_HEAP=off TRIREME_MPI_KERNEL_COPIES=off", "--mpi"},
 };
 
-// Faults of the host libraries, met with the programs as they are. `host_carries` tells that the drop-in leaves the
-// matter to the host library: then the case is left out in every mode, else in the plain one only.
-struct host_fault {
+// Faults of the MPI libraries, met with the programs as they are. `library_carries` tells that the drop-in leaves the
+// matter to the library: then the case is left out in every mode, else in the plain one only.
+struct library_fault {
   std::string mpi;
   std::string name;
-  bool host_carries;
+  bool library_carries;
 };
-const host_fault host_faults[] = {
+const library_fault library_faults[] = {
     // Open MPI 4.1.4: from the second start on, a persistent buffered send of more than an eager message sends what its
     // buffer holds when the receiver comes.
     {"openmpi", "persistent/buffered_mode", false},
@@ -117,8 +117,8 @@ void PrintTo(const mode& value, std::ostream* out) { *out << value.name; }
 
 std::string left_out(const mpi& with, const mode& how) {
   std::string names = ",";
-  for (const host_fault& each : host_faults) {
-    if (each.mpi == with.name && (each.host_carries || how.exec.empty())) names += each.name + ",";
+  for (const library_fault& each : library_faults) {
+    if (each.mpi == with.name && (each.library_carries || how.exec.empty())) names += each.name + ",";
   }
   return names;
 }

@@ -1,5 +1,5 @@
-// Who receives for whom: ranks that poll for work do it for ranks that compute and await something, and for nobody
-// else.
+// Progress on behalf of other ranks: polling ranks make progress for ranks that compute with a receive open, and for no
+// others.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // A PE that takes a message has taken the creation of every collection that the message can speak of: all interleavings
-// of several hosts, processes and makers; and what goes wrong with less than the whole protocol.
+// of several hosts, processes and creators; and what goes wrong with less than the whole protocol.
 #include "sched/remote/creation_fence.hpp"
 
 #include <gtest/gtest.h>

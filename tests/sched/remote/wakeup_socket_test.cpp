@@ -1,4 +1,4 @@
-// The bell of a sleeper: its own rings wake it, what strangers send to its socket does not.
+// The wake-up socket: rings of its own job wake it, datagrams from other users do not.
 #include "sched/remote/wakeup_socket.hpp"
 
 #include <gtest/gtest.h>

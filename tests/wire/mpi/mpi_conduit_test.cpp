@@ -252,7 +252,7 @@ TEST(mpi_conduit, a_receive_that_is_needed_is_not_withdrawn) {
   }
 }
 
-TEST(mpi_conduit, a_farewell_frees_what_will_not_be_fetched) {
+TEST(mpi_conduit, a_disconnect_frees_what_will_not_be_fetched) {
   fake_network network(2, {});
   pair_of_conduits two(network, {});
   keeper at_first(two.first), at_second(two.second);

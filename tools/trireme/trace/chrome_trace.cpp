@@ -1,3 +1,4 @@
+// Writes a trace as Chrome trace-event JSON, for Perfetto and chrome://tracing.
 #include <fmt/format.h>
 
 #include <nlohmann/json.hpp>

@@ -1,3 +1,6 @@
+// Aligns the clocks of a trace's hosts. The offset of two clocks is half the difference of the shortest message times
+// there and back, as in NTP; clocks without messages between them are reached through others, the most certain pair
+// first.
 #include <algorithm>
 #include <cstddef>
 #include <cstdlib>

@@ -12,6 +12,7 @@
 #include "omp/fibers/virtual_count.hpp"
 #include "os/text_pattern.hpp"
 #include "schedules/learning/fraction_search.hpp"
+#include "schedules/native_schedule.hpp"
 #include "trireme/detail/schedules/loop_schedule.hpp"
 #include "tune/loop_report_file.hpp"
 #include "tune/program_run.hpp"
@@ -32,7 +33,7 @@ class tuner {
     const std::vector<schedules::fraction_search::point> grid = points();
     std::vector<std::string> first{canonical("automatic"), canonical("static"), canonical("dynamic")};
     // Virtual threads need loops that are ours.
-    if (wanted_.omp && std::getenv(omp::virtual_variable) == nullptr) first.push_back("host");
+    if (wanted_.omp && std::getenv(omp::virtual_variable) == nullptr) first.emplace_back(schedules::native_schedule);
     for (const auto& point : grid) {
       const double fraction =
           std::round(point.static_fraction * 1e6) / 1e6;  // three times 0.1 is a little more than 0.3

@@ -11,6 +11,7 @@
 #include "loops/loop_tuning.hpp"
 #include "os/output_file.hpp"
 #include "pictures/line_chart.hpp"
+#include "schedules/native_schedule.hpp"
 
 namespace tri::tools {
 namespace {
@@ -18,9 +19,9 @@ namespace {
 namespace fs = std::filesystem;
 using nlohmann::json;
 
-// For people; `host` is what --schedule takes.
+// For people; `native` is what --schedule takes.
 std::string shown(const std::string& schedule) {
-  return schedule == "host" ? "host (as the program says, by its own OpenMP runtime)" : schedule;
+  return schedules::is_native_schedule(schedule) ? "native (as the program says, by its own OpenMP runtime)" : schedule;
 }
 
 }  // namespace
@@ -29,7 +30,7 @@ void print_tuning(const tune_request& wanted, const tuning& found) {
   const trial_table::choice best = found.table.best(found.by);
   const trial_table::times* const usual = found.times_of(found.usual);
   fmt::print("{} trials of each schedule, time of {}\n\n{:>10} {:>10} {:>10} {:>12}  schedule\n", wanted.trials,
-             found.by == trial_table::measure::run ? "the whole run" : "all loops", "median ms", "least", "largest",
+             found.by == trial_table::measure::run ? "the whole run" : "all loops", "median ms", "min", "max",
              "of automatic");
   for (const std::string& schedule : found.table.schedules()) {
     const trial_table::times* const times = found.times_of(schedule);

@@ -1,5 +1,5 @@
 // Counters of one PE, in the arena: written by the PE alone, read by any thread of the host (quiescence, reports,
-// `trireme top`).
+// `--tri-counters`).
 #pragma once
 
 #include <atomic>

@@ -1,6 +1,7 @@
 // One message in a queue: a cache line with the address of the receiver, the handler to run and either the arguments
 // themselves (up to 32 bytes) or a pointer to a block of the arena that holds them. Envelopes are written straight into
-// the receiver's queue, so a short message moves one cache line from core to core.
+// the receiver's queue, so a short message moves one cache line from core to core. The receiver frees the block:
+// detail/objects/arguments.hpp; a dropped message, handler_row::drop.
 #pragma once
 
 #include <atomic>
