@@ -42,7 +42,12 @@ esac
 
 hosts=("trireme-a-$$" "trireme-b-$$")
 went_on=$(mktemp)  # not empty: the cable was out for a moment, and then 100 packets have come
+watcher=    # the process that counts packets and takes the cable out
 remove() {
+  if [ -n "$watcher" ]; then
+    kill "$watcher" 2>/dev/null || true
+    wait "$watcher" 2>/dev/null || true  # or it would write its file behind the rm
+  fi
   for host in "${hosts[@]}"; do
     # Of Open MPI a daemon may be left that waits for its launcher.
     ip netns pids "$host" 2>/dev/null | xargs -r kill -9 2>/dev/null || true
@@ -79,17 +84,18 @@ if [ -n "$unplug" ]; then
   # Fails when the host is gone again.
   packets() { ip -n "${hosts[0]}" -s link show "tri$$" | awk '/RX:/ { getline; print $2; found = 1 } END { exit !found }'; }
   {
-    while [ "$(packets)" -lt 1000 ]; do sleep 0.05; done
+    while n=$(packets) || exit; [ "$n" -lt 1000 ]; do sleep 0.05; done
     sleep "$after"
     ip -n "${hosts[0]}" link set "tri$$" down
     if [ "$unplug" != "$after" ]; then
       sleep "${unplug#*,}"
       before=$(packets)
       ip -n "${hosts[0]}" link set "tri$$" up
-      while [ "$(packets)" -lt $((before + 100)) ]; do sleep 0.05; done
+      while n=$(packets) || exit; [ "$n" -lt $((before + 100)) ]; do sleep 0.05; done
       echo yes > "$went_on"
     fi
   } > /dev/null 2>&1 &
+  watcher=$!
 fi
 status=0
 case $launcher in

@@ -66,9 +66,9 @@ void tcp_conduit::engine::pause_listening(int error) {
 void tcp_conduit::engine::report_shortage(int error) {
   if (std::exchange(shortage_reported_, true)) return;
   fmt::print(stderr,
-             "trireme: process {} can open no further connection to another process and tries again each second: {}; "
+             "trireme: process {} can open no further connection to another process and tries again every {} s: {}; "
              "`ulimit -n` sets the limit of open files\n",
-             self_, std::strerror(error));
+             self_, static_cast<double>(options_.pause_in_shortage_ns) * 1e-9, std::strerror(error));
 }
 
 void tcp_conduit::engine::turn_away(connection& of, bool is_foreign) {

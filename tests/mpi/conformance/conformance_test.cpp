@@ -24,6 +24,7 @@
 #include <tuple>
 #include <vector>
 
+#include "os/unique_fd.hpp"
 #include "support/command_runner.hpp"
 #include "support/core_file.hpp"
 
@@ -48,13 +49,14 @@ const mpi installed[] = {INSTALLED_MPIS};
 struct mode {
   std::string name;
   std::string environment;
-  std::string exec;  // options of `trireme exec`; empty: the program alone
+  std::string exec;          // options of `trireme exec`; empty: the program alone
+  bool selects_pml = false;  // Open MPI looks for networks itself, see quick_openmpi
 };
 const mode modes[] = {
     {"plain", "", ""},
     {"drop_in", "", "--mpi"},
     {"private_heap", "TRIREME_MPI_HEAP=off", "--mpi"},
-    {"no_kernel_copies", "TRIREME_MPI_HEAP=off TRIREME_MPI_KERNEL_COPIES=off", "--mpi"},
+    {"no_kernel_copies", "TRIREME_MPI_HEAP=off TRIREME_MPI_KERNEL_COPIES=off", "--mpi", true},
 };
 
 // Faults of the MPI libraries, met with the programs as they are. `library_carries` tells that the drop-in leaves the
@@ -128,16 +130,19 @@ std::string exec_of(const mode& how) {
   return how.exec.empty() ? "" : fmt::format("{} exec {} -- ", TRIREME_COMMAND, how.exec);
 }
 
-// Open MPI: lets root run it, and more processes than cores. It takes what it takes by itself for messages between
-// ranks of one host, without looking for fast networks first, which is half of a short job. And ranks that are left are
-// killed at once when a job fails, not after a second.
-constexpr const char* quick_openmpi =
-    "OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_pml=ob1 OMPI_MCA_odls_base_sigkill_timeout=0";
+// Open MPI: lets root run it, and more processes than cores. Ranks that are left are killed at once when a job fails,
+// not after a second. And it takes the component ob1 without looking for fast networks first, which is half of a short
+// job. Only in the mode no_kernel_copies it selects its component by itself, as it does for users: the one place where
+// that is tested.
+std::string quick_openmpi(const mode& how) {
+  return fmt::format("OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_odls_base_sigkill_timeout=0{}",
+                     how.selects_pml ? "" : " OMPI_MCA_pml=ob1");
+}
 
 tri::testing::command_result run(const mpi& with, const mode& how, int ranks, const std::string& program,
                                  const std::string& arguments, const std::string& environment = {}) {
-  return tri::testing::run_command(fmt::format("export {} {} {}; {} {} -n {} {}{} {}", quick_openmpi, how.environment,
-                                               environment, with.launcher,
+  return tri::testing::run_command(fmt::format("export {} {} {}; {} {} -n {} {}{} {}", quick_openmpi(how),
+                                               how.environment, environment, with.launcher,
                                                with.name == "openmpi" ? "--oversubscribe" : "", ranks, exec_of(how),
                                                program[0] == '/' ? program : with.programs + "/" + program, arguments));
 }
@@ -160,7 +165,8 @@ counted_run run_counted(const mpi& with, mode how, int ranks, const std::string&
 
 // What the conformance program says under the first MPI without the drop-in: what all others are compared with, and run
 // only once for them all. Under ctest, the first of its tests that needs it leaves it for the others in the folder that
-// CONFORMANCE_REFERENCES names, which is new in every run of ctest.
+// CONFORMANCE_REFERENCES names, which is new in every run of ctest. The others wait for its lock meanwhile. A result
+// appears as a whole (rename), and only one of status 0 is kept: what failed is run again by whoever needs it.
 tri::testing::command_result run_reference(int ranks, const std::string& arguments) {
   const auto run_it = [&] { return run(installed[0], modes[0], ranks, "conformance", arguments); };
   static std::map<std::pair<int, std::string>, tri::testing::command_result> done;
@@ -170,19 +176,20 @@ tri::testing::command_result run_reference(int ranks, const std::string& argumen
   const char* const folder = std::getenv("CONFORMANCE_REFERENCES");
   if (folder == nullptr) return result = run_it();
   const std::string file =
-      fmt::format("{}/{:x}.json", folder, std::hash<std::string>()(fmt::format("{} {}", ranks, arguments)));
-  const int descriptor = open(file.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
-  if (descriptor < 0 || flock(descriptor, LOCK_EX) != 0) {
-    ADD_FAILURE() << file << ": errno " << errno;
-  } else if (const std::string left = tri::testing::contents_of(file); !left.empty()) {
-    const auto json = nlohmann::json::parse(left);
-    result = {json.at("status"), json.at("output"), json.at("errors")};
-  } else {
-    result = run_it();
-    tri::testing::write_file(
-        file, nlohmann::json{{"status", result.status}, {"output", result.output}, {"errors", result.errors}}.dump());
+      fmt::format("{}/{:x}", folder, std::hash<std::string>()(fmt::format("{} {}", ranks, arguments)));
+  const tri::os::unique_fd lock(open((file + ".lock").c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
+  if (lock.get() < 0 || flock(lock.get(), LOCK_EX) != 0) {
+    ADD_FAILURE() << file << ".lock: errno " << errno;
+    return result = run_it();
   }
-  close(descriptor);
+  const auto left = nlohmann::json::parse(tri::testing::contents_of(file + ".json"), nullptr, false);
+  if (left.is_object()) return result = {0, left.value("output", ""), left.value("errors", "")};
+  result = run_it();
+  if (result.status != 0) return result;
+  const nlohmann::json kept{{"output", result.output}, {"errors", result.errors}};
+  // Replaced is what is no UTF-8, which JSON cannot hold.
+  tri::testing::write_file(file + ".new", kept.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
+  std::filesystem::rename(file + ".new", file + ".json");
   return result;
 }
 
@@ -463,13 +470,14 @@ TEST_P(conformance, programs_that_work_between_their_looks_do_not_sleep) {
     else
       EXPECT_LT(sleeps, most) << way;
   }
-  if (!disturbed.empty()) GTEST_SKIP() << disturbed;
+  if (!disturbed.empty()) GTEST_SKIP() << "for now: " << disturbed;
 }
 
 // What the ranks counted agrees, and goes to the table and to the file that was asked for.
 TEST_P(conformance, statistics_add_up) {
   if (how().exec.empty() || ranks() == 8) GTEST_SKIP() << "a matter of the drop-in";
-  const mode told{how().name, how().environment, how().exec + " --stats"};
+  mode told = how();
+  told.exec += " --stats";
   auto counted = run_counted(with(), told, ranks(), "traffic", "--messages 600 --largest 400000 --seed 3");
   const auto& ended = counted.ended;
   auto& json = counted.statistics;
@@ -818,19 +826,28 @@ std::set<std::string> ownerless_segments() {
 // one against hangs.
 TEST_P(conformance, deaths_end_the_job_and_leave_nothing) {
   if (ranks() != 3) GTEST_SKIP() << "a matter of three ranks";
-  for (const char* when : {"waiting", "receiving", "receiving_for_another", "moving_for_another", "launcher"}) {
-    const bool launcher_dies = when == std::string("launcher");
-    const tri::testing::temporary_folder files;
+  for (const std::string when : {"waiting", "receiving", "receiving_for_another", "moving_for_another", "launcher"}) {
+    const bool launcher_dies = when == "launcher";
+    // Under the drop-in, a rank that waits copies for others, so that the time after which rank 1 dies anyway is not
+    // reached. The MPI library alone, or with private heaps, may leave all copies to their ranks.
+    const bool for_another = when.ends_with("_for_another");
+    const bool copies_for_others = how().name == "drop_in";
+    const tri::testing::temporary_folder files, notes;
+    const auto note = notes.path() / "where";
     const std::string job = fmt::format("{}.{}", getpid(), when);
     const auto segments_before = ownerless_segments();
     mpi starter = with();
     starter.launcher =
         fmt::format("timeout 300 sh -c 'export CONFORMANCE_LAUNCHER=$$; exec {} \"$@\"' launcher", starter.launcher);
     // The launcher kills at once those that are left, or asks them to end first.
-    const auto ended = run(starter, how(), ranks(), "deaths", when,
-                           fmt::format("CONFORMANCE_JOB={0} TMPDIR={1} OMPI_MCA_btl_vader_backing_directory={1} "
-                                       "OMPI_MCA_odls_base_sigkill_timeout={2}",
-                                       job, files.path().string(), how().name == "drop_in" ? 1 : 0));
+    const auto ended =
+        run(starter, how(), ranks(), "deaths", fmt::format("{} {}", when, copies_for_others ? 20000 : 500),
+            fmt::format("CONFORMANCE_JOB={0} TMPDIR={1} OMPI_MCA_btl_vader_backing_directory={1} "
+                        "OMPI_MCA_odls_base_sigkill_timeout={2} CONFORMANCE_DEATH_NOTE={3}",
+                        job, files.path().string(), how().name == "drop_in" ? 1 : 0, note.string()));
+    if (for_another && copies_for_others) {
+      EXPECT_EQ(tri::testing::contents_of(note), "in a copy") << when << ended.errors;
+    }
     EXPECT_NE(ended.status, 0) << when;
     EXPECT_NE(ended.status, 124) << when << ": the job did not end";
     EXPECT_THAT(ended.output, Not(HasSubstr("never reached"))) << when;

@@ -27,11 +27,9 @@ using testing::check;
 using testing::check_equal;
 using testing::check_throws;
 
-// What waits for a time waits for a short one.
-const tcp_options on_loopback = {.network = "lo",
-                                 .longest_packet = std::size_t{1} << 20,
-                                 .time_to_welcome_ns = 50'000'000,
-                                 .pause_in_shortage_ns = 50'000'000};
+// Who waits for a welcome waits for a short time.
+const tcp_options on_loopback = {
+    .network = "lo", .longest_packet = std::size_t{1} << 20, .time_to_welcome_ns = 50'000'000};
 
 TEST(tcp_conduit, keeps_its_promises) {
   const ended_processes ended = run_processes(2, [](unsigned self, shared_by_processes& shared) {
@@ -459,8 +457,10 @@ TEST(tcp_conduit, packets_that_would_not_be_taken_are_not_sent) {
 
 // ---- the system's limits
 
-// Without descriptors nobody is taken, nothing spins, and it goes on when there are some.
+// Without descriptors nobody is taken, nothing spins, and it goes on when there are some. The pause is the usual one of
+// a second: a busy machine must not stretch the hundred looks over it.
 TEST(tcp_conduit, waits_for_descriptors) {
+  ::testing::internal::CaptureStderr();
   const ended_processes ended = run_processes(1, [](unsigned, shared_by_processes&) {
     tcp_conduit wire(0, 3, on_loopback);
     recorder events;
@@ -485,11 +485,15 @@ TEST(tcp_conduit, waits_for_descriptors) {
       wire.progress(events);
     }
   });
+  EXPECT_EQ(::testing::internal::GetCapturedStderr(),
+            "trireme: process 0 can open no further connection to another process and tries again every 1 s: Too many "
+            "open files; `ulimit -n` sets the limit of open files\n");
   EXPECT_EQ(ended.complaint, "");
   EXPECT_TRUE(ended.ends[0].clean());
 }
 
 TEST(tcp_conduit, waits_for_descriptors_to_connect_with) {
+  ::testing::internal::CaptureStderr();
   const ended_processes ended = run_processes(1, [](unsigned, shared_by_processes&) {
     tcp_conduit wire(0, 2, on_loopback), peer(1, 2, on_loopback);
     recorder events, at_peer;
@@ -514,6 +518,9 @@ TEST(tcp_conduit, waits_for_descriptors_to_connect_with) {
     }
     check(events.failures.empty(), "the peer counts as failed");
   });
+  EXPECT_EQ(::testing::internal::GetCapturedStderr(),
+            "trireme: process 0 can open no further connection to another process and tries again every 1 s: Too many "
+            "open files; `ulimit -n` sets the limit of open files\n");
   EXPECT_EQ(ended.complaint, "");
   EXPECT_TRUE(ended.ends[0].clean());
 }
