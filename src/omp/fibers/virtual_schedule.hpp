@@ -200,8 +200,8 @@ class context_schedule {
   /// After advice::rest: the carrier wants to sleep and checks again, thoroughly. If there is nothing, advice::sleep
   /// follows. A thread that creates work and does not see this sleeper did so before the sleeper's check: either both
   /// took the same lock, or both words are written and read in the one order of seq_cst.
-  /// Not arena::sleeper, which is one thread's: new work is for any carrier, so all sleepers share a count and a doorbell;
-  /// and the count is a word of this state machine, whose transitions the tests enumerate.
+  /// Not arena::sleeper, which is one thread's: new work is for any carrier, so all sleepers share a count and a
+  /// doorbell; and the count is a word of this state machine, whose transitions the tests enumerate.
   void prepare_sleep(std::uint32_t carrier) {
     carriers_[carrier].thorough = true;
     carriers_[carrier].at = phase::own;
