@@ -95,7 +95,7 @@ class proof {
   void races_of(const group& among) const;
   group_order order_of(const group& among) const;
   void check_counters(const group_order& order) const;
-  void check_place(step_number number, std::int32_t rank, buffer where, std::uint64_t offset) const;
+  void check_place(step_number number, const place& touched) const;
   symbolic_buffer& content(std::int32_t rank, buffer where) {
     return contents_[static_cast<std::size_t>(rank) * buffers + static_cast<std::size_t>(where)];
   }
@@ -147,7 +147,8 @@ std::uint64_t proof::size_of(std::int32_t rank, buffer where) const {
   return plans_[static_cast<std::size_t>(rank)].scratch_bytes;
 }
 
-void proof::check_place(step_number number, std::int32_t rank, buffer where, std::uint64_t offset) const {
+void proof::check_place(step_number number, const place& touched) const {
+  const auto [rank, where, offset] = touched;
   const step& one = at(number);
   if (one.bytes == 0) return;
   if (rank < 0 || rank >= asked_.hosts.ranks()) fail(number, fmt::format("there is no rank {}", rank));
@@ -167,12 +168,11 @@ void proof::structure() {
     for (const std::uint32_t dependency : plans_[rank].dependencies_of(index))
       if (dependency >= index)
         fail(number, fmt::format("depends on step {}, which does not stand before it", dependency));
-    if (one.has_source()) check_place(number, one.source_rank, one.source_buffer, one.source_offset);
+    if (one.has_source()) check_place(number, one.source);
     if (one.has_target()) {
-      check_place(number, one.target_rank, one.target_buffer, one.target_offset);
-      if (one.target_buffer == buffer::input && one.bytes > 0) fail(number, "an input is written");
+      check_place(number, one.target);
+      if (one.target.where == buffer::input && one.bytes > 0) fail(number, "an input is written");
     }
-    if (one.kind == step_kind::join) continue;
     const bool has_peer = one.is_message() || one.kind == step_kind::signal || one.kind == step_kind::wait;
     if (!has_peer) continue;
     if (one.peer < 0 || one.peer >= asked_.hosts.ranks()) fail(number, fmt::format("there is no rank {}", one.peer));
@@ -285,8 +285,8 @@ void proof::accesses_of(step_number number, std::vector<access>& into) const {
     const place real = asked_.real_place(raw);
     into.push_back({real.rank, real.where, real.offset, real.offset + one.bytes, writes});
   };
-  if (one.has_source()) add(one.source(), false);
-  if (one.has_target()) add(one.target(), true);
+  if (one.has_source()) add(one.source, false);
+  if (one.has_target()) add(one.target, true);
 }
 
 std::vector<proof::group> proof::groups() const {
@@ -398,7 +398,7 @@ void proof::check_counters(const group_order& order) const {
 void proof::read_source(step_number number, std::vector<symbolic_piece>& into) {
   const step& one = at(number);
   into.clear();
-  const place from = asked_.real_place(one.source());
+  const place from = asked_.real_place(one.source);
   if (!content(from.rank, from.where).read(from.offset, from.offset + one.bytes, into))
     fail(number, "it reads what was never written");
 }
@@ -408,7 +408,7 @@ void proof::reduce(step_number number, contribution_sets& sets) {
   std::vector<symbolic_piece> source;
   std::vector<symbolic_piece> target;
   read_source(number, source);
-  const place target_place = asked_.real_place(one.target());
+  const place target_place = asked_.real_place(one.target);
   symbolic_buffer& into = content(target_place.rank, target_place.where);
   if (!into.read(target_place.offset, target_place.offset + one.bytes, target))
     fail(number, "it adds to what was never written");
@@ -450,10 +450,10 @@ void proof::values() {
       reduce(number, sets);
     } else if (one.kind == step_kind::copy || one.kind == step_kind::receive) {
       read_source(one.kind == step_kind::copy ? number : partner_[number], moved);
-      const place target = asked_.real_place(one.target());
+      const place target = asked_.real_place(one.target);
       symbolic_buffer& into = content(target.rank, target.where);
       // In place the own block may be written again, as it is.
-      if (one.target_buffer == buffer::output && !asked_.in_place && into.has_some_of(target.offset, moved))
+      if (one.target.where == buffer::output && !asked_.in_place && into.has_some_of(target.offset, moved))
         fail(number, "it delivers bytes a second time");
       into.write(target.offset, moved);
     }

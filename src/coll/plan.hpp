@@ -1,5 +1,5 @@
 // A plan: what one rank does in a collective, as plain data (libNBC calls it a schedule). Made by a generator
-// (algorithms.hpp), proven by the checker, priced by the pricer; whoever runs it keeps a ready set (ready_steps.hpp).
+// (algorithms.hpp), proven by the checker, priced by the pricer; what runs it keeps a ready set (ready_steps.hpp).
 //
 // - Steps stand in an order in which each depends only on earlier ones. All steps whose dependencies have ended may be
 //   under way at the same time.
@@ -39,26 +39,20 @@ struct place {
 
 struct step {
   step_kind kind = step_kind::join;
-  buffer source_buffer = buffer::input;
-  buffer target_buffer = buffer::input;
   std::uint8_t slot = 0;      ///< of a message: apart from others of the same ranks and round (neighbours on two sides)
   std::uint32_t round = 0;    ///< of a message
   std::int32_t peer = 0;      ///< of a message; of signal and wait: the rank whose counter it is
   std::uint32_t counter = 0;  ///< of signal and wait
   std::uint32_t value = 0;    ///< of wait
-  std::int32_t source_rank = 0;  ///< whose buffer
-  std::int32_t target_rank = 0;
   std::uint32_t first_dependency = 0;  ///< in plan::dependencies, up to that of the next step
-  std::uint64_t source_offset = 0;
-  std::uint64_t target_offset = 0;
   std::uint64_t bytes = 0;
+  place source;
+  place target;
 
   bool is_message() const { return kind == step_kind::send || kind == step_kind::receive; }
   bool is_reduction() const { return kind == step_kind::reduce_left || kind == step_kind::reduce_right; }
   bool has_source() const { return kind == step_kind::send || kind == step_kind::copy || is_reduction(); }
   bool has_target() const { return kind == step_kind::receive || kind == step_kind::copy || is_reduction(); }
-  place source() const { return {source_rank, source_buffer, source_offset}; }
-  place target() const { return {target_rank, target_buffer, target_offset}; }
 };
 static_assert(sizeof(step) <= 64, "a step is one cache line");
 

@@ -43,9 +43,7 @@ step_id plan_builder::send(int to, std::uint32_t round, place from, std::uint64_
   made.peer = to;
   made.round = round;
   made.slot = slot;
-  made.source_rank = from.rank;
-  made.source_buffer = from.where;
-  made.source_offset = from.offset;
+  made.source = from;
   made.bytes = bytes;
   return add(made, steps);
 }
@@ -57,9 +55,7 @@ step_id plan_builder::receive(int from, std::uint32_t round, place into, std::ui
   made.peer = from;
   made.round = round;
   made.slot = slot;
-  made.target_rank = into.rank;
-  made.target_buffer = into.where;
-  made.target_offset = into.offset;
+  made.target = into;
   made.bytes = bytes;
   return add(made, steps);
 }
@@ -72,12 +68,8 @@ step_id plan_builder::reduce(step_kind side, place from, place into, std::uint64
   if (bytes == 0 || (side == step_kind::copy && asked.real_place(from) == asked.real_place(into))) return join(steps);
   step made;
   made.kind = side;
-  made.source_rank = from.rank;
-  made.source_buffer = from.where;
-  made.source_offset = from.offset;
-  made.target_rank = into.rank;
-  made.target_buffer = into.where;
-  made.target_offset = into.offset;
+  made.source = from;
+  made.target = into;
   made.bytes = bytes;
   return add(made, steps);
 }
@@ -122,14 +114,9 @@ step_id plan_builder::host_barrier(const after& steps) {
   // One counter for all barriers: a rank signals the next only when it has seen the end of this one.
   if (barriers_ == 0) barrier_counter_ = new_counter();
   ++barriers_;
-  step_id arrived = no_step;
-  if (std::ranges::find(steps.list, last_barrier_) == steps.list.end()) {
-    std::vector<step_id> all(steps.list.begin(), steps.list.end());
-    all.push_back(last_barrier_);
-    arrived = signal(leader, barrier_counter_, all);
-  } else {
-    arrived = signal(leader, barrier_counter_, steps);
-  }
+  std::vector<step_id> before(steps.list.begin(), steps.list.end());
+  if (std::ranges::find(before, last_barrier_) == before.end()) before.push_back(last_barrier_);
+  const step_id arrived = signal(leader, barrier_counter_, before);
   last_barrier_ = wait(leader, barrier_counter_, barriers_ * mates, arrived);
   return last_barrier_;
 }

@@ -40,11 +40,12 @@ std::string_view name_of(buffer where) {
 
 std::string text_of(const plan& of, std::size_t index) {
   const step& one = of.steps[index];
-  const auto place_text = [&](std::int32_t rank, buffer where, std::uint64_t offset) {
-    return fmt::format("{} {}{}", name_of(where), offset, rank == of.rank ? "" : fmt::format(" of rank {}", rank));
+  const auto place_text = [&](const place& at) {
+    return fmt::format("{} {}{}", name_of(at.where), at.offset,
+                       at.rank == of.rank ? "" : fmt::format(" of rank {}", at.rank));
   };
-  const auto source = [&] { return place_text(one.source_rank, one.source_buffer, one.source_offset); };
-  const auto target = [&] { return place_text(one.target_rank, one.target_buffer, one.target_offset); };
+  const auto source = [&] { return place_text(one.source); };
+  const auto target = [&] { return place_text(one.target); };
   switch (one.kind) {
     case step_kind::send:
       return fmt::format("send {} bytes of {} to rank {}, round {}", one.bytes, source(), one.peer, one.round);

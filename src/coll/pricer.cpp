@@ -12,7 +12,7 @@
 namespace tri::coll {
 namespace {
 
-// The run of all plans in virtual time: an event is a step that may begin, or the end of one.
+// The run of all plans in virtual time.
 class virtual_run {
  public:
   virtual_run(const request& asked, std::span<const plan> plans, const cost_parameters& costs)
@@ -29,15 +29,22 @@ class virtual_run {
       counters_.emplace_back(plans_[rank].counters);
       std::vector<std::uint32_t> ready;
       progress_[rank].begin(ready);
-      for (const std::uint32_t index : ready) push(0.0, false, {rank, index});
+      for (const std::uint32_t index : ready) push(0.0, event_kind::begin, {rank, index});
     }
     while (!events_.empty()) {
       const event next = events_.top();
       events_.pop();
-      if (next.is_end)
-        end(next.time, next.of);
-      else
-        begin_or_receive(next.time, next.of);
+      switch (next.kind) {
+        case event_kind::begin:
+          begin(next.time, next.of);
+          break;
+        case event_kind::arrival:
+          take(next.time, next.of);
+          break;
+        case event_kind::end:
+          end(next.time, next.of);
+          break;
+      }
     }
     return result();
   }
@@ -49,10 +56,15 @@ class virtual_run {
     bool operator==(const name&) const = default;
   };
   static constexpr name nothing{~std::size_t{0}, 0};
+  enum class event_kind : std::uint8_t {
+    begin,    // a step may begin
+    arrival,  // a message is there, and its receive is posted
+    end,      // of a step
+  };
   struct event {
     double time = 0.0;
     std::uint64_t number = 0;  // of equal times the first that was known
-    bool is_end = false;
+    event_kind kind = event_kind::begin;
     name of;
     bool operator<(const event& other) const {  // the queue gives the largest
       return std::tie(time, number) > std::tie(other.time, other.number);
@@ -86,7 +98,7 @@ class virtual_run {
   };
   using key = std::tuple<std::size_t, std::size_t, std::uint32_t, std::uint8_t>;
 
-  void push(double time, bool is_end, name of) { events_.push({time, events_known_++, is_end, of}); }
+  void push(double time, event_kind kind, name of) { events_.push({time, events_known_++, kind, of}); }
   record& at(name of) { return steps_[of.rank][of.index]; }
   const step& step_of(name of) const { return plans_[of.rank].steps[of.index]; }
   std::size_t host_of(std::size_t rank) const {
@@ -102,31 +114,23 @@ class virtual_run {
     return rank.free;
   }
 
-  void begin_or_receive(double time, name of) {
-    if (of.rank >= first_arrival) {  // a message that is there, and its receive is posted
-      const arrival& due = arriving_[of.rank - first_arrival];
-      return push(work(due.receive, time, due.length), true, due.receive);
-    }
-    begin(time, of);
-  }
-
   void begin(double time, name of) {
     const step& one = step_of(of);
     if (at(of).begin < 0.0) at(of).begin = time;  // a send may come again
     const double bytes = static_cast<double>(one.bytes);
     switch (one.kind) {
       case step_kind::join:
-        return push(time, true, of);
+        return push(time, event_kind::end, of);
       case step_kind::copy:
-        return push(work(of, time, costs_.copy_start + bytes * costs_.copy_per_byte), true, of);
+        return push(work(of, time, costs_.copy_start + bytes * costs_.copy_per_byte), event_kind::end, of);
       case step_kind::reduce_left:
       case step_kind::reduce_right:
-        return push(work(of, time, costs_.copy_start + bytes * costs_.reduce_per_byte), true, of);
+        return push(work(of, time, costs_.copy_start + bytes * costs_.reduce_per_byte), event_kind::end, of);
       case step_kind::signal:
-        return push(time + costs_.signal, true, of);
+        return push(time + costs_.signal, event_kind::end, of);
       case step_kind::wait: {
         counter& waited_for = counters_[static_cast<std::size_t>(one.peer)][one.counter];
-        if (waited_for.value >= one.value) return push(time, true, of);
+        if (waited_for.value >= one.value) return push(time, event_kind::end, of);
         waited_for.waiting.push_back(of);
         return;
       }
@@ -149,7 +153,7 @@ class virtual_run {
     const bool is_inside = host_of(of.rank) == host_of(target);
     if (rank_state& rank = ranks_[of.rank]; !is_inside && rank.next_send > time) {
       at(of).occupied = rank.last_send;
-      return push(rank.next_send, false, of);  // the processor may do something else meanwhile
+      return push(rank.next_send, event_kind::begin, of);  // the processor may do something else meanwhile
     }
     message& sent = messages_[{of.rank, target, one.round, one.slot}];
     sent.send = of;
@@ -158,7 +162,7 @@ class virtual_run {
     if (is_inside) {
       const double handed_over = work(of, time, costs_.overhead);
       sent.arrives = handed_over + costs_.host_latency;
-      push(handed_over, true, of);
+      push(handed_over, event_kind::end, of);
     } else {
       rank_state& rank = ranks_[of.rank];
       const double handed_over = work(of, time, costs_.overhead);
@@ -168,7 +172,7 @@ class virtual_run {
       from.out_free = leaves + bytes * costs_.per_byte;
       to.in_free = std::max(leaves + costs_.latency, to.in_free) + bytes * costs_.per_byte;
       sent.arrives = to.in_free;
-      push(from.out_free, true, of);
+      push(from.out_free, event_kind::end, of);
     }
     if (sent.receive != nothing) receive(sent);
   }
@@ -176,13 +180,16 @@ class virtual_run {
   // Both sides are known. The receiver begins its part when the message is there; another event, for the rank works in
   // the order in which work comes up.
   void receive(const message& both) {
-    const step& one = step_of(both.receive);
     if (both.arrives > both.posted) at(both.receive).cause = both.send;
-    const bool is_inside = host_of(both.send.rank) == host_of(both.receive.rank);
+    push(std::max(both.arrives, both.posted), event_kind::arrival, both.receive);
+  }
+
+  void take(double time, name of) {
+    const step& one = step_of(of);
+    const bool is_inside = host_of(static_cast<std::size_t>(one.peer)) == host_of(of.rank);
     const double length =
         is_inside ? costs_.copy_start + static_cast<double>(one.bytes) * costs_.copy_per_byte : costs_.overhead;
-    arriving_.push_back({both.receive, length});
-    push(std::max(both.arrives, both.posted), false, {first_arrival + arriving_.size() - 1, 0});
+    push(work(of, time, length), event_kind::end, of);
   }
 
   void end(double time, name of) {
@@ -196,7 +203,7 @@ class virtual_run {
       std::erase_if(raised.waiting, [&](name waiting) {
         if (step_of(waiting).value > raised.value) return false;
         at(waiting).cause = of;
-        push(time, true, waiting);
+        push(time, event_kind::end, waiting);
         return true;
       });
     }
@@ -204,17 +211,12 @@ class virtual_run {
     progress_[of.rank].ended(of.index, ready);
     for (const std::uint32_t index : ready) {
       at({of.rank, index}).cause = of;
-      push(time, false, {of.rank, index});
+      push(time, event_kind::begin, {of.rank, index});
     }
   }
 
   plan_price result();
 
-  static constexpr std::size_t first_arrival = std::size_t{1} << 62;  // behind all ranks: a place in arriving_
-  struct arrival {
-    name receive;
-    double length = 0.0;
-  };
   const request& asked_;
   std::span<const plan> plans_;
   const cost_parameters costs_;
@@ -224,7 +226,6 @@ class virtual_run {
   std::vector<std::vector<record>> steps_;
   std::vector<std::vector<counter>> counters_;
   std::map<key, message> messages_;
-  std::vector<arrival> arriving_;
   std::priority_queue<event> events_;
   std::uint64_t events_known_ = 0;
   std::size_t ended_ = 0;

@@ -245,9 +245,9 @@ TEST(mutants, are_refused) {
           }
           if (one.bytes > 0) try_change("an element less", [](step& s) { s.bytes -= 4; });
           if (one.has_source() && one.bytes > 0)
-            try_change("other source bytes", [](step& s) { s.source_offset += 4; });
+            try_change("other source bytes", [](step& s) { s.source.offset += 4; });
           if (one.has_target() && one.bytes > 0)
-            try_change("other target bytes", [](step& s) { s.target_offset += 4; });
+            try_change("other target bytes", [](step& s) { s.target.offset += 4; });
           if (one.is_message()) {
             try_change("another peer", [&](step& s) { s.peer = (s.peer + 1) % asked.hosts.ranks(); });
             try_change("another round", [](step& s) { ++s.round; });

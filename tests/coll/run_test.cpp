@@ -43,7 +43,7 @@ class random_run {
       counters_.emplace_back(each.counters);
       progress_.emplace_back(each);
       if (asked.in_place && !inputs_.back().empty())
-        std::memcpy(at(each.rank, buffer::input, 0), inputs_.back().data(), inputs_.back().size());
+        std::memcpy(at({each.rank, buffer::input, 0}), inputs_.back().data(), inputs_.back().size());
     }
   }
 
@@ -51,7 +51,7 @@ class random_run {
   bytes output(int rank) {
     const std::uint64_t size = asked_.output_bytes(rank);
     if (size == 0) return {};
-    const unsigned char* const from = at(rank, buffer::output, 0);
+    const unsigned char* const from = at({rank, buffer::output, 0});
     return {from, from + size};
   }
 
@@ -90,8 +90,8 @@ class random_run {
     for (const std::uint32_t index : fresh) ready_.emplace_back(rank, index);
     fresh.clear();
   }
-  unsigned char* at(std::int32_t rank, buffer where, std::uint64_t offset) {
-    const place real = asked_.real_place({rank, where, offset});
+  unsigned char* at(const place& of) {
+    const place real = asked_.real_place(of);
     return memory_[static_cast<std::size_t>(real.where)][static_cast<std::size_t>(real.rank)].data() + real.offset;
   }
   // False where it has to wait.
@@ -101,8 +101,7 @@ class random_run {
         const key name{rank, static_cast<std::size_t>(one.peer), one.round, one.slot};
         if (const auto found = under_way_.find(name); found != under_way_.end())
           return found->second.empty_since_received;
-        const unsigned char* const from =
-            one.bytes > 0 ? at(one.source_rank, one.source_buffer, one.source_offset) : nullptr;
+        const unsigned char* const from = one.bytes > 0 ? at(one.source) : nullptr;
         message& sent = under_way_[name];
         if (random_() % 2 == 0) {  // eager: copied
           sent.copied.assign(from, from + one.bytes);
@@ -116,25 +115,22 @@ class random_run {
         const auto found = under_way_.find(key{static_cast<std::size_t>(one.peer), rank, one.round, one.slot});
         if (found == under_way_.end()) return false;
         message& sent = found->second;
-        if (one.bytes > 0)
-          std::memcpy(at(one.target_rank, one.target_buffer, one.target_offset),
-                      sent.is_copied ? sent.copied.data() : sent.from, one.bytes);
+        if (one.bytes > 0) std::memcpy(at(one.target), sent.is_copied ? sent.copied.data() : sent.from, one.bytes);
         sent.empty_since_received = true;
         return true;
       }
       case step_kind::copy:
-        std::memcpy(at(one.target_rank, one.target_buffer, one.target_offset),
-                    at(one.source_rank, one.source_buffer, one.source_offset), one.bytes);
+        std::memcpy(at(one.target), at(one.source), one.bytes);
         return true;
       case step_kind::reduce_left:
       case step_kind::reduce_right:
         for (std::uint64_t i = 0; i < one.bytes; i += sizeof(affine)) {
           affine source;
           affine target;
-          std::memcpy(&source, at(one.source_rank, one.source_buffer, one.source_offset + i), sizeof source);
-          std::memcpy(&target, at(one.target_rank, one.target_buffer, one.target_offset + i), sizeof target);
+          std::memcpy(&source, at(one.source) + i, sizeof source);
+          std::memcpy(&target, at(one.target) + i, sizeof target);
           target = one.kind == step_kind::reduce_left ? combined(source, target) : combined(target, source);
-          std::memcpy(at(one.target_rank, one.target_buffer, one.target_offset + i), &target, sizeof target);
+          std::memcpy(at(one.target) + i, &target, sizeof target);
         }
         return true;
       case step_kind::signal:

@@ -161,11 +161,11 @@ nlohmann::json to_json(const plan_report& report) {
                 {"begin_ns", report.price.steps[rank][i].begin},
                 {"end_ns", report.price.steps[rank][i].end},
                 {"after", std::vector<std::uint32_t>(each.dependencies_of(i).begin(), each.dependencies_of(i).end())}};
-      const auto place = [](std::int32_t of, coll::buffer where, std::uint64_t offset) {
-        return json{{"rank", of}, {"buffer", coll::name_of(where)}, {"offset", offset}};
+      const auto place = [](const coll::place& of) {
+        return json{{"rank", of.rank}, {"buffer", coll::name_of(of.where)}, {"offset", of.offset}};
       };
-      if (one.has_source()) step["source"] = place(one.source_rank, one.source_buffer, one.source_offset);
-      if (one.has_target()) step["target"] = place(one.target_rank, one.target_buffer, one.target_offset);
+      if (one.has_source()) step["source"] = place(one.source);
+      if (one.has_target()) step["target"] = place(one.target);
       if (one.has_source() || one.has_target()) step["bytes"] = one.bytes;
       if (one.is_message()) {
         step["peer"] = one.peer;
