@@ -54,7 +54,6 @@ class Project:
         self.defined = self.read_definitions()
         self.sources = self.list_sources()
         self.scripts = [path for path in self.sources if SCRIPT.search(path)]
-        self.folders = {os.path.dirname(path) for path in self.sources}
 
     def read_definitions(self):
         """{program or library: paths in the compile definitions of its objects}. Compilers take short texts apart, so
@@ -69,23 +68,24 @@ class Project:
             if target := re.search(r" -o (\S*?)CMakeFiles/([^/]+)\.dir/", each["command"]):
                 definitions = " ".join(re.findall(r" -D.*?(?= -[A-Za-z])", each["command"]))
                 program = os.path.join(self.build, target[1] + target[2])
-                found.setdefault(program, set()).update(self.names_in(definitions.encode()))
+                found.setdefault(program, set()).update(self.names_in(self.path.findall(definitions.encode())))
         return found
 
     def list_sources(self):
         listed = subprocess.run(["git", "-C", self.source, "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
                                 capture_output=True, check=False)
-        found = self.walk(self.source)  # an unpacked archive
         if listed.returncode == 0:
             found = [os.path.join(self.source, os.fsdecode(name)) for name in listed.stdout.split(b"\0") if name]
+        else:  # an unpacked archive
+            found = self.walk(self.source)
         return sorted(path for path in found if os.path.isfile(path) and not self.is_built(path))
 
     def is_built(self, path):
         return path == self.build or path.startswith(self.build + "/")
 
-    def names_in(self, content):
-        """Paths of the project in a text or a program, but for the folder of ctest's own files."""
-        found = {os.path.realpath(os.path.normpath(os.fsdecode(name))) for name in self.path.findall(content)}
+    def names_in(self, found):
+        """Of the paths that were found in a text or a program, as they are called here; without ctest's own files."""
+        found = {os.path.realpath(os.path.normpath(os.fsdecode(name))) for name in set(found)}
         return {name for name in found if not name.startswith(self.build + "/Testing")}
 
     @staticmethod
@@ -108,8 +108,9 @@ class Project:
             names = set()
             is_program = content.startswith(b"\x7fELF")
             if is_program or (self.is_built(path) and content.startswith(b"#!")):
-                names = self.names_in(content)
-                if self.path.findall(content).count(os.fsencode(self.lib)) == 1:  # where the loader looks, for all programs
+                found = self.path.findall(content)
+                names = self.names_in(found)
+                if found.count(os.fsencode(self.lib)) == 1:  # where the loader looks, for all programs
                     names.discard(self.lib)
             if is_program:
                 content = CHANGING.sub(b"", content)
@@ -155,7 +156,7 @@ class Project:
         properties = [each for each in test.get("properties", []) if each["name"] != "WORKING_DIRECTORY"]
         text = json.dumps([command, properties], sort_keys=True)
         inputs = {"command": digest_of(text.encode())}
-        to_visit = self.names_in(os.fsencode("\n".join(command) + text))
+        to_visit = self.names_in(self.path.findall(os.fsencode("\n".join(command) + text)))
         if "TriremeCompileFail.cmake" in text:
             to_visit |= {name for name in self.sources if name.endswith(".hpp")}
         elif any(SCRIPT.search(word) for word in command) or not any(self.is_program(word) for word in command):

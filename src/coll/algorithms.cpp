@@ -151,14 +151,14 @@ plan generate(const algorithm& by, const request& asked, int rank) {
     empty.rank = rank;
     return empty;
   }
-  if (by.who == participation::flat) {
+  if (by.participants == participation::flat) {
     const shape ranks = shape::uniform(asked.hosts.ranks(), 1);
     plan_builder builder(asked, ranks, rank);
     by.write(builder, 1);
     return builder.finish();
   }
   plan_builder builder(asked, asked.hosts, rank);
-  by.write(builder, by.who == participation::every_rank ? asked.hosts.least_ranks() : 1);
+  by.write(builder, by.participants == participation::every_rank ? asked.hosts.least_ranks() : 1);
   return builder.finish();
 }
 

@@ -23,7 +23,7 @@ enum class participation : std::uint8_t {
 struct algorithm {
   std::string_view name;
   collective what = collective::barrier;
-  participation who = participation::flat;
+  participation participants = participation::flat;
   bool commutative_only = false;
   bool not_in_place = false;
   std::string_view summary;

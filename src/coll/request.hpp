@@ -12,7 +12,7 @@
 //   scan, exscan     vector                             vector (exscan: none on rank 0)
 //   barrier          -                                  -
 //
-// Blocks lie packed, by rank. Contents are packed elements; layouts of datatypes are the business of who runs the plan.
+// Blocks lie packed, by rank. Contents are packed elements; what runs the plan knows the layouts of datatypes.
 #pragma once
 
 #include <cstdint>

@@ -74,7 +74,8 @@ TEST_P(every_algorithm, is_right_up_to_64_hosts_of_16_ranks) {
       // The checker's work grows with the square of the steps; these have one for each host or rank.
       const bool is_linear = GetParam()->name.ends_with("ring") || GetParam()->what == collective::alltoall ||
                              GetParam()->what == collective::reduce_scatter;
-      const bool is_of_ranks = GetParam()->who == participation::flat || GetParam()->what == collective::alltoall;
+      const bool is_of_ranks =
+          GetParam()->participants == participation::flat || GetParam()->what == collective::alltoall;
       if (is_linear && !takes_all() && hosts * ranks > 160) continue;
       if (is_linear && is_of_ranks && hosts * ranks > 256) continue;
       const int all = hosts * ranks;
@@ -152,7 +153,7 @@ TEST(generate, a_plan_is_made_of_what_all_ranks_know) {  // the same twice, and 
 // What starting one costs, of 1,024 ranks: a cache line is written for each step.
 TEST(generate, plans_of_many_ranks_are_short_where_rounds_are_few) {
   for (const algorithm& by : all_algorithms()) {
-    if (by.who != participation::every_rank || by.name.ends_with("ring")) continue;
+    if (by.participants != participation::every_rank || by.name.ends_with("ring")) continue;
     const request asked = request_of(by.what, shape::uniform(64, 16), 512);
     const bool is_direct = by.what == collective::alltoall || by.what == collective::reduce_scatter;
     for (const int rank : {0, 1, 15, 16, 500, 1023})

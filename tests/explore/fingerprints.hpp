@@ -1,5 +1,6 @@
-// What tells the states of a model apart: 128 bits of each, not the state itself, in a set that grows. Of n states two
-// are taken for one with a chance of about n * n / 2^128: 10^-24 for 10^7 of them. Then one of the two is not explored.
+// How the states of a model are told apart: 128 bits of each, not the state itself, in a set that grows. Of n states
+// two are taken for one with a chance of about n * n / 2^128: 10^-24 for 10^7 of them. Then one of the two is not
+// explored.
 #pragma once
 
 #include <array>

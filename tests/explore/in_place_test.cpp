@@ -52,7 +52,7 @@ TEST(in_place, visits_the_states_that_copies_visit) {
   const model_outcome in_place = explore_all_in_place(queues());
   EXPECT_EQ(in_place.failure(), "");
   EXPECT_TRUE(in_place.complete);
-  EXPECT_GT(copied.states, 32U) << "more than the subsets of five, for the sums tell orders apart";
+  EXPECT_GT(copied.states, 32U) << "more than the subsets of five, for the sums of two orders differ";
   EXPECT_EQ(in_place.states, copied.states);
   EXPECT_EQ(in_place.steps, copied.steps);
   EXPECT_EQ(in_place.ends, copied.ends);

@@ -1,5 +1,5 @@
 /* Loops whose iterations wait for each other, as programs with hand-made synchronisation have them: they end whenever each
-   thread that asks for more gets what nobody has begun, as under both native runtimes. A loop that hangs is ended by the
+   thread that asks for more gets what no thread has begun, as under both native runtimes. A loop that hangs is ended by the
    alarm. Run with at least as many threads as `parties`. */
 #include <omp.h>
 #include <sched.h>

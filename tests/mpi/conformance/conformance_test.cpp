@@ -59,7 +59,7 @@ const mode modes[] = {
     {"no_kernel_copies", "TRIREME_MPI_HEAP=off TRIREME_MPI_KERNEL_COPIES=off", "--mpi", true},
 };
 
-// Faults of the MPI libraries, met with the programs as they are. `library_carries` tells that the drop-in leaves the
+// Faults of the MPI libraries, met with the programs as they are. `library_carries`: the drop-in leaves the
 // matter to the library: then the case is left out in every mode, else in the plain one only.
 struct library_fault {
   std::string mpi;
@@ -166,7 +166,8 @@ counted_run run_counted(const mpi& with, mode how, int ranks, const std::string&
 // What the conformance program says under the first MPI without the drop-in: what all others are compared with, and run
 // only once for them all. Under ctest, the first of its tests that needs it leaves it for the others in the folder that
 // CONFORMANCE_REFERENCES names, which is new in every run of ctest. The others wait for its lock meanwhile. A result
-// appears as a whole (rename), and only one of status 0 is kept: what failed is run again by whoever needs it.
+// appears as a whole (rename), and only one of status 0 is kept: what failed is run again by the next test that needs
+// it.
 tri::testing::command_result run_reference(int ranks, const std::string& arguments) {
   const auto run_it = [&] { return run(installed[0], modes[0], ranks, "conformance", arguments); };
   static std::map<std::pair<int, std::string>, tri::testing::command_result> done;

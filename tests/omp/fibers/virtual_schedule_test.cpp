@@ -1,8 +1,8 @@
 // The state machines behind virtual threads, driven through all interleavings of small regions: carriers that search,
 // sleep and are rung awake, contexts that follow a script of barriers, locks and ordered turns. What is shown: every
-// context runs to its end, on one carrier at a time; nobody passes a barrier before all have come; a lock has one
+// context runs to its end, on one carrier at a time; no context passes a barrier before all have come; a lock has one
 // holder; turns come in order; no carrier sleeps beside work, and all carriers leave; a carrier that never comes is
-// missed by nobody.
+// not waited for.
 #include "omp/fibers/virtual_schedule.hpp"
 
 #include <gmock/gmock.h>
