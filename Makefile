@@ -43,7 +43,7 @@ help:
 	@echo "  make fuzz              the fuzz targets, each for a minute (SECONDS_EACH=60)"
 	@echo "  make aarch64           unit tests built for 64-bit Arm, in an emulator"
 	@echo "  make wheels            the MPI libraries of PyPI (Open MPI 5, MPICH 4.3 and 5, Intel MPI), which make test then tries too"
-	@echo "  make fresh             demo, install and a user's program on a minimal Debian, as a stranger (scripts/fresh.sh --help)"
+	@echo "  make fresh             demo, install and a user's program on a minimal Debian, as a new user (scripts/fresh.sh --help)"
 	@echo "  make clean             remove build/"
 	@echo
 	@echo "Missing Debian packages are installed as root or through sudo; JOBS=$(JOBS) sets the number of build jobs; of tests, half as many more run at a time."

@@ -5,6 +5,7 @@
 #include "loop_model/rows.hpp"
 #include "loops/rows.hpp"
 #include "messages/rows.hpp"
+#include "mpi/collective_rows.hpp"
 #include "mpi/rows.hpp"
 #include "mpi_slack/rows.hpp"
 #include "wire/rows.hpp"
@@ -46,6 +47,10 @@ registry all_suites(const suite_options& options) {
   known.add({.name = "mpi",
              .description = "MPI programs under the drop-in beside MPI libraries, ranks bound to 2 cores",
              .rows = mpi_rows(options.program)});
+  known.add(
+      {.name = "coll",
+       .description = "collectives of MPI programs under the drop-in beside MPI libraries, ranks bound to 2 cores",
+       .rows = mpi_collective_rows(options.program)});
   known.add({.name = "wire",
              .description = "messages between hosts, beside UCX called plainly: 2 processes on 2 cores",
              .rows = wire_rows(options.program)});

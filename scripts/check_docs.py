@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 """Checks the lines of every tracked Markdown file: at most 120 characters, outside tables, code, headings and comments.
+A paragraph or list item has at most five lines.
 
 A line that cannot be broken, because its long part is a link or inline code, is allowed. `--fix` wraps the paragraphs
 that have longer lines and leaves all others as they are. Dead links are the matter of check_links.py.
@@ -10,6 +11,7 @@ import subprocess
 import sys
 
 LIMIT = 120
+PARAGRAPH = 5
 FENCE = re.compile(r"^\s*(```|~~~)")
 MARKER = re.compile(r"^(\s*)((?:[-*+]|\d+[.)])\s+)")
 ATOM = re.compile(r"(?:`+[^`]+`+|!?\[[^\]]*\]\([^)\s]*\)|\S)+")
@@ -78,7 +80,7 @@ def too_long(block):
     return longest > LIMIT and max(map(len, wrapped(block))) < longest
 
 
-def faults_of(text):
+def long_lines_of(text):
     """Pairs of the number of a line that is too long, and its length."""
     lines = text.splitlines()
     for begin, end in paragraphs(lines):
@@ -86,6 +88,20 @@ def faults_of(text):
             for number in range(begin, end):
                 if len(lines[number]) > LIMIT:
                     yield number + 1, len(lines[number])
+
+
+def long_paragraphs_of(text):
+    """Pairs of the number of the first line of a paragraph that is too long, and its lines."""
+    for begin, end in paragraphs(text.splitlines()):
+        if end - begin > PARAGRAPH:
+            yield begin + 1, end - begin
+
+
+def faults_of(name, text):
+    for number, length in long_lines_of(text):
+        yield f"{name}:{number}: {length} characters; at most {LIMIT} (scripts/check_docs.py --fix wraps)"
+    for number, length in long_paragraphs_of(text):
+        yield f"{name}:{number}: a paragraph of {length} lines; at most {PARAGRAPH}: split it, or make it a list"
 
 
 def fixed(text):
@@ -107,11 +123,11 @@ def main():
     if fix:
         for document in documents:
             text = document.read_text(encoding="utf-8")
-            if any(faults_of(text)):
+            if any(long_lines_of(text)):
                 document.write_text(fixed(text), encoding="utf-8")
-    faults = [f"{document.relative_to(root)}:{number}: {length} characters; at most {LIMIT} (scripts/check_docs.py --fix wraps)"
-              for document in documents for number, length in faults_of(document.read_text(encoding="utf-8"))]
-    print("\n".join(faults) if faults else f"{len(documents)} documents, no line that is too long")
+    faults = [fault for document in documents
+              for fault in faults_of(document.relative_to(root), document.read_text(encoding="utf-8"))]
+    print("\n".join(faults) if faults else f"{len(documents)} documents, no line or paragraph that is too long")
     return 1 if faults else 0
 
 

@@ -99,7 +99,7 @@ says "visits" mpirun.mpich -n 2 ./ring --tri-pes 1 --tri-hosts 2 --tri-wire mpi
 printf 'int main() { double sum = 0;\n#pragma omp parallel for schedule(dynamic) reduction(+ : sum)\n%s\n' \
   'for (int i = 0; i < 1000; ++i) sum += i; return sum != 499500; }' >loop.c
 quiet g++ -fopenmp loop.c -o loop
-says "loops taken 1" trireme exec --omp --report -- ./loop
+says "loops intercepted 1" trireme exec --omp --report -- ./loop
 
 echo "== removed again"
 quiet apt-get -q -y purge trireme libtrireme-dev

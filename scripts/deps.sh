@@ -33,10 +33,10 @@ packages_of() {
     build) echo ninja-build cmake g++ make pkg-config ccache libhwloc-dev libcli11-dev libfmt-dev \
                 nlohmann-json3-dev libucx-dev libpmix-dev libopenmpi-dev openmpi-bin libmpich-dev mpich \
                 libgtest-dev libgmock-dev ;;
-    test) packages_of build; echo 'clang-16|clang' gfortran iproute2 libcereal-dev 'libomp-16-dev|libomp-dev' libopenblas-dev libsodium23 patch python3 ;;
+    test) packages_of build; echo 'clang-16|clang' gfortran iproute2 libcereal-dev 'libomp-16-dev|libomp-dev' libopenblas-dev libsodium23 patch python3 git ;;
     bench) packages_of build; echo libbenchmark-dev libmimalloc-dev libtbb-dev ;;
     demo) packages_of build; echo lammps ;;
-    check) packages_of test; packages_of bench; echo clang-format-16 clang-tidy-16 python3 git ;;
+    check) packages_of test; packages_of bench; echo clang-format-16 clang-tidy-16 ;;
     results) echo python3 python3-matplotlib ;;
     docs) echo doxygen python3 python3-venv; command -v npm >/dev/null || echo npm ;;  # others' nodejs brings npm along
     fuzz) packages_of build; echo clang-16 libclang-rt-16-dev ;;

@@ -47,7 +47,7 @@ while [ $# -gt 0 ]; do
     --sources) sources=$(realpath "$2") ;;
     --run) commands+=("$2") ;;
     --as) as=$2 ;;
-    --keep) keep=$(realpath "$2") ;;
+    --keep) keep=$(realpath --canonicalize-missing "$2") ;;
     --cache) cache=$2 ;;
   esac
   shift 2

@@ -72,11 +72,11 @@ class Project:
         return found
 
     def list_sources(self):
-        listed = subprocess.run(["git", "-C", self.source, "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
-                                capture_output=True, check=False)
-        if listed.returncode == 0:
-            found = [os.path.join(self.source, os.fsdecode(name)) for name in listed.stdout.split(b"\0") if name]
-        else:  # an unpacked archive
+        command = ["git", "-C", self.source, "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
+        try:
+            names = subprocess.run(command, capture_output=True, check=True).stdout.split(b"\0")
+            found = [os.path.join(self.source, os.fsdecode(name)) for name in names if name]
+        except (OSError, subprocess.CalledProcessError):  # git is not installed, or this is an unpacked archive
             found = self.walk(self.source)
         return sorted(path for path in found if os.path.isfile(path) and not self.is_built(path))
 

@@ -14,7 +14,7 @@ struct run_options {
   std::vector<std::string> suites = {};  // empty: all
   std::string filter = {};               // regular expression searched in the row's name; empty: all rows
   bool list = false;                     // print the rows instead of measuring them
-  bool quick = false;                    // few and short batches: does it work, not how fast is it
+  bool quick = false;                    // few and short batches: a smoke test, without meaningful times
   std::string json_file = {};            // empty: no JSON
   std::optional<std::size_t> repetitions = {};
   std::optional<double> min_time_s = {};

@@ -1,5 +1,5 @@
-/* What the rows of `trireme bench mpi` are measured with: an ordinary MPI program, built by the compiler of each MPI.
-   bench/mpi/comparison.cpp starts it and reads its lines.
+/* What the rows of `trireme bench mpi` and `coll` are measured with: an ordinary MPI program, built by the compiler of
+   each MPI. bench/mpi/comparison.cpp starts it and reads its lines.
 
      mpi_measure WHAT --cpus 0,1 --seconds S [--bytes B] [--compute-ms C] [--batch-ms M] [--pattern P] [--fresh 1]
 
@@ -209,6 +209,65 @@ static void running_sums(long count) {
   for (long i = 0; i < count; ++i) MPI_Scan(buffer_out, buffer_in, sent_count, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
 }
 
+/* `collectives`: one of them (--pattern), in all sizes. Sizes are of a vector, or of the block of one rank. */
+static const long collective_sizes[] = {8, 1024, 65536, 1048576};
+enum { collective_size_count = sizeof collective_sizes / sizeof collective_sizes[0] };
+
+static void broadcasts(long count) {
+  for (long i = 0; i < count; ++i) MPI_Bcast(buffer_out, sent_count, MPI_DOUBLE, 0, MPI_COMM_WORLD);
+}
+static void gathers(long count) {
+  for (long i = 0; i < count; ++i)
+    MPI_Gather(buffer_out, sent_count, MPI_DOUBLE, buffer_in, sent_count, MPI_DOUBLE, 0, MPI_COMM_WORLD);
+}
+static void scatters(long count) {
+  for (long i = 0; i < count; ++i)
+    MPI_Scatter(buffer_out, sent_count, MPI_DOUBLE, buffer_in, sent_count, MPI_DOUBLE, 0, MPI_COMM_WORLD);
+}
+static void allgathers(long count) {
+  for (long i = 0; i < count; ++i)
+    MPI_Allgather(buffer_out, sent_count, MPI_DOUBLE, buffer_in, sent_count, MPI_DOUBLE, MPI_COMM_WORLD);
+}
+static void exchanges(long count) {
+  for (long i = 0; i < count; ++i)
+    MPI_Alltoall(buffer_out, sent_count, MPI_DOUBLE, buffer_in, sent_count, MPI_DOUBLE, MPI_COMM_WORLD);
+}
+static void sums_of_one(long count) {
+  for (long i = 0; i < count; ++i)
+    MPI_Reduce(buffer_out, buffer_in, sent_count, MPI_DOUBLE, MPI_SUM, 0, MPI_COMM_WORLD);
+}
+static void scattered_sums(long count) {
+  for (long i = 0; i < count; ++i)
+    MPI_Reduce_scatter_block(buffer_out, buffer_in, sent_count, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
+}
+static void barriers(long count) {
+  for (long i = 0; i < count; ++i) MPI_Barrier(MPI_COMM_WORLD);
+}
+static const struct {
+  const char* name;
+  operation* run;
+} collective_table[] = {
+    {"bcast", broadcasts},   {"gather", gathers},     {"scatter", scatters}, {"allgather", allgathers},
+    {"alltoall", exchanges}, {"reduce", sums_of_one}, {"allreduce", sum_up}, {"reduce_scatter", scattered_sums},
+    {"scan", running_sums},  {"barrier", barriers}};
+static void collectives(void) {
+  operation* run = NULL;
+  for (size_t i = 0; i < sizeof collective_table / sizeof collective_table[0]; ++i)
+    if (strcmp(collective_table[i].name, pattern) == 0) run = collective_table[i].run;
+  if (run == NULL) {
+    if (my_rank == 0) fprintf(stderr, "mpi_measure: there is no collective '%s'\n", pattern);
+    MPI_Abort(MPI_COMM_WORLD, 2);
+  }
+  for (int i = 0; i < collective_size_count; ++i) {
+    if (run == barriers && i > 0) break;
+    sent_count = (int)(collective_sizes[i] / 8);
+    measure(run, rank_count, 1);
+    char name[32];
+    snprintf(name, sizeof name, "%ld", collective_sizes[i]);
+    print_series(name);
+  }
+}
+
 /* Two ranks measure, all others wait in a barrier. */
 static void between_two(operation* run, double parts, const char* name) {
   if (my_rank < 2) measure(run, 2, parts);
@@ -326,6 +385,7 @@ int main(int argc, char** argv) {
   }
   enum { step = 64 }; /* of the vectors of `overlap_vector` */
   const int sweeps = strcmp(what, "sweep") == 0;
+  if (strcmp(what, "collectives") == 0) bytes = collective_sizes[collective_size_count - 1] * rank_count / 2;
   const size_t room = sweeps                                ? (fresh ? largest_area : 4 << 20)
                       : strcmp(what, "overlap_vector") == 0 ? (size_t)bytes * step
                                                             : 2 * (size_t)bytes;
@@ -336,6 +396,8 @@ int main(int argc, char** argv) {
   sent_count = (int)bytes;
   if (sweeps) {
     sweep();
+  } else if (strcmp(what, "collectives") == 0) {
+    collectives();
   } else if (strcmp(what, "latency") == 0) {
     between_two(ping_pong, 2, "latency");
   } else if (strcmp(what, "vector") == 0) {
@@ -365,8 +427,8 @@ int main(int argc, char** argv) {
   } else {
     if (my_rank == 0)
       fprintf(stderr,
-              "mpi_measure: '%s' is not one of latency, sweep, vector, rate, allreduce, scan, overlap, overlap_vector, "
-              "get, memory\n",
+              "mpi_measure: '%s' is not one of latency, sweep, vector, rate, collectives, allreduce, scan, overlap, "
+              "overlap_vector, get, memory\n",
               what);
     MPI_Abort(MPI_COMM_WORLD, 2);
   }

@@ -9,95 +9,10 @@
 #include <utility>
 
 #include "framework/statistics.hpp"
-#include "mpi/comparison.hpp"
+#include "mpi/row_measurement.hpp"
 
 namespace tri::bench {
 namespace {
-
-struct mpi_row {
-  std::string name;  // behind mpi/{abi}/
-  mpi_task task;
-  std::string series;
-  std::string unit;
-  std::string description;
-  std::optional<double> target = {};
-  std::optional<double> target_ratio = {};  // to the best peer
-};
-
-std::vector<double> all_rounds(const std::vector<std::vector<double>>& rounds) {
-  std::vector<double> all;
-  for (const std::vector<double>& round : rounds) all.insert(all.end(), round.begin(), round.end());
-  return all;
-}
-
-double in_unit(double sample, const std::string& unit) {
-  return unit == "%" ? sample : nanoseconds_in_unit(sample, unit);
-}
-
-bool higher_is_better(const std::string& unit) { return unit == "%" || unit == "M/s"; }
-
-// Of the medians of each round.
-std::vector<double> ratios(const std::vector<std::vector<double>>& of, const std::vector<std::vector<double>>& to) {
-  std::vector<double> made;
-  for (std::size_t round = 0; round < std::min(of.size(), to.size()); ++round) {
-    const double base = summarize(to[round]).median;
-    if (base > 0) made.push_back(summarize(of[round]).median / base);
-  }
-  return made;
-}
-
-// A measurement with the peers and the best of them; the caller adds our own figure.
-struct field {
-  measurement made;
-  std::string best;
-};
-field peers_of(const mpi_result& result, const std::string& own, const std::string& series, const std::string& unit,
-               bool higher) {
-  field found;
-  double best = 0;
-  for (const auto& [name, all] : result.of) {
-    const auto samples = all.find(series);
-    if (name == own || samples == all.end()) continue;
-    const double median = in_unit(summarize(all_rounds(samples->second)).median, unit);
-    found.made.peers[name] = median;
-    if (name.starts_with("trireme/")) continue;
-    if (found.best.empty() || (higher ? median > best : median < best)) {
-      found.best = name;
-      best = median;
-    }
-  }
-  for (const auto& [name, fault] : result.faults) {
-    if (name != own)
-      found.made.note += fmt::format("{}without {}: {}", found.made.note.empty() ? "" : "; ", name, fault);
-  }
-  return found;
-}
-
-// Fails when our own program failed; without one, reports why.
-bool have(mpi_comparison& libraries, const mpi_result& result, const std::string& own, measurement& made) {
-  if (const auto fault = result.faults.find(own); fault != result.faults.end()) throw std::runtime_error(fault->second);
-  made.not_available = libraries.why_not(own);
-  return made.not_available.empty();
-}
-
-measurement measure_row(mpi_comparison& libraries, const std::string& abi, const mpi_row& about) {
-  const std::string own = "trireme/" + abi;
-  const mpi_result& result = libraries.hold(about.task);
-  auto [made, best] = peers_of(result, own, about.series, about.unit, higher_is_better(about.unit));
-  if (!have(libraries, result, own, made)) return std::move(made);
-  const auto& rounds = result.of.at(own).at(about.series);
-  for (const double sample : all_rounds(rounds)) {
-    if (about.unit == "%")
-      made.values.push_back(sample);
-    else
-      made.samples.operation_ns.push_back(sample);
-  }
-  if (about.unit != "%" && !best.empty()) {
-    made.reference =
-        comparison{fmt::format("the best peer, {}", best), ratios(rounds, result.of.at(best).at(about.series))};
-  }
-  return std::move(made);
-}
 
 // Passive-target gets while the target computes; judged by their cost while it waits in MPI.
 measurement measure_busy_target(mpi_comparison& libraries, const std::string& abi, const mpi_task& task) {
@@ -231,26 +146,13 @@ std::vector<mpi_row> described() {
 }  // namespace
 
 std::vector<row_definition> mpi_rows(const std::string& program) {
-  // Made with the first row, so that listing the rows starts nothing.
-  const auto shared = std::make_shared<std::unique_ptr<mpi_comparison>>();
-  const auto comparison_of = [shared, program](context& tools) -> mpi_comparison& {
-    if (!*shared) *shared = std::make_unique<mpi_comparison>(program, tools.runner().options());
-    return **shared;
-  };
+  const auto comparison_of = shared_comparison(program);
   std::vector<row_definition> rows;
   for (const std::string abi : {"openmpi", "mpich"}) {
     const std::string prefix = "mpi/" + abi + "/";
     std::vector<mpi_row> all = described();
     for (mpi_row& each : sweeps()) all.push_back(std::move(each));
-    for (const mpi_row& about : all) {
-      rows.push_back({.name = prefix + about.name,
-                      .unit = about.unit,
-                      .direction = higher_is_better(about.unit) ? better::higher : better::lower,
-                      .target = about.target,
-                      .target_ratio = about.target_ratio,
-                      .description = about.description,
-                      .measure = [=](context& tools) { return measure_row(comparison_of(tools), abi, about); }});
-    }
+    for (const mpi_row& about : all) rows.push_back(row_of("mpi", abi, about, comparison_of));
     rows.push_back(
         {.name = prefix + "get8_busy_target",
          .unit = "us",

@@ -10,8 +10,8 @@
  *     ... a barrier of yours, if what follows needs the whole loop
  *     tri_team_destroy(team);
  *
- * Every thread of the team must come to every loop, in the same order and with the same arguments; nobody waits for
- * anybody, so a thread may be several loops ahead. Schedules that learn ("automatic" and others) know a loop by the
+ * Every thread of the team must come to every loop, in the same order and with the same arguments; no thread waits for
+ * another one, so a thread may be several loops ahead. Schedules that learn ("automatic" and others) know a loop by the
  * place in the program that calls tri_forall_start. The four steps (create, start, next, destroy) are those of V. Kale's
  * dissertation, Illinois 2015, chapter 5. */
 #ifndef TRIREME_FORALL_H
@@ -24,9 +24,10 @@ extern "C" {
 
 typedef struct tri_team tri_team;
 
-/* For this many threads, 1 to 65535. NULL: see tri_forall_error(). */
+/* Creates a team of `threads` threads, 1 to 65535; the caller frees it with tri_team_destroy. NULL on an error: see
+ * tri_forall_error(). */
 tri_team* tri_team_create(int threads);
-/* When no thread is in a loop of the team any more. NULL is allowed. */
+/* Frees the team. No thread may be in a loop of it. NULL does nothing. */
 void tri_team_destroy(tri_team* team);
 
 /* Enters the next loop, over first .. last - 1 (empty when last <= first), as thread `number`. 1: run iterations
@@ -36,15 +37,16 @@ int tri_forall_start(tri_team* team, const char* schedule, long first, long last
 /* The next iterations of the loop that this thread is in: 1, or 0 when nothing is left for it. */
 int tri_forall_next(tri_team* team, long* start, long* end, int number);
 
-/* Schedules of your own, as trireme/schedule.hpp: the function says who gets which iterations, 0 to iterations - 1, each
- * once, and may be called by several threads at once. `values`: the numbers after the name ("mine,0.5,8"). 0, or -1: see
- * tri_forall_error(). A wrong plan is reported by tri_forall_start, to all threads; the loop is empty then. */
+/* Schedules of your own, as trireme/schedule.hpp: the function assigns the iterations 0 to iterations - 1 to
+ * participants, each once, and may be called by several threads at once. `values`: the numbers after the name
+ * ("mine,0.5,8"). 0, or -1: see tri_forall_error(). A wrong plan is reported by tri_forall_start, to all threads; the
+ * loop is empty then. */
 typedef struct tri_plan tri_plan;
 typedef void (*tri_plan_function)(void* context, long iterations, int participants, const double* values,
                                   int value_count, tri_plan* plan);
 int tri_schedule_add(const char* name, tri_plan_function function, void* context);
-/* To be run first by this participant and nobody else; then by it, if others who are done have not taken it; by any participant that
- * is done with its own. */
+/* keep: only this participant runs them, before its other iterations. offer: it runs them next; a participant without
+ * work may steal them. share: the pool, for any participant that is done with its own. */
 void tri_plan_keep(tri_plan* plan, int participant, long first, long last);
 void tri_plan_offer(tri_plan* plan, int participant, long first, long last);
 void tri_plan_share(tri_plan* plan, long first, long last);

@@ -42,7 +42,7 @@ namespace objects {
 template <class T>
 using stored = std::conditional_t<std::is_void_v<T>, std::monostate, T>;
 
-/// A coroutine that waits for a result; lives in its frame. The two know each other, for either may end first.
+/// A coroutine that waits for a result; lives in its frame. The two point to each other, because either may end first.
 class result_waiter {
  public:
   result_waiter() = default;
@@ -122,18 +122,20 @@ class result_base : public awaited_result {
   /// The running method has passed on a promise of this: its element is owed an answer, until the value is taken or the
   /// future ends. Called by the owner of the future.
   void count_for_owner() {
-    if (running_owner == nullptr || owed_.load(std::memory_order_relaxed) != nullptr) return;  // relaxed: see below
-    answers_owed* const owed = running_owner->answers();
-    if (owed == nullptr) return;
-    owed->add();
-    owed_.store(owed, std::memory_order_relaxed);
+    // relaxed: see below
+    if (running_owner == nullptr || outstanding_.load(std::memory_order_relaxed) != nullptr) return;
+    outstanding_futures* const outstanding = running_owner->outstanding();
+    if (outstanding == nullptr) return;
+    outstanding->add();
+    outstanding_.store(outstanding, std::memory_order_relaxed);
   }
   // relaxed: passed between threads with the future; atomic for a coroutine that waits for the future of another
   // object, which may end at the same time
   void end_for_owner() {
-    if (owed_.load(std::memory_order_relaxed) == nullptr) [[likely]]
+    if (outstanding_.load(std::memory_order_relaxed) == nullptr) [[likely]]
       return;
-    if (answers_owed* const owed = owed_.exchange(nullptr, std::memory_order_relaxed)) end_answer(*owed);
+    if (outstanding_futures* const outstanding = outstanding_.exchange(nullptr, std::memory_order_relaxed))
+      end_outstanding_future(*outstanding);
   }
 
  protected:
@@ -152,7 +154,7 @@ class result_base : public awaited_result {
   }
   std::atomic<bool> ready_{false};
   std::atomic<bool> abandoned_{false};
-  std::atomic<answers_owed*> owed_{nullptr};
+  std::atomic<outstanding_futures*> outstanding_{nullptr};
   std::atomic<const result_relay*> relay_{nullptr};
   result_waiter* waiter_ = nullptr;
   std::vector<relay_name> relays_;

@@ -46,21 +46,21 @@ struct loop_site_report {
   std::string file;
   std::uint32_t line = 0;
   std::string function;
-  std::string schedule;                   ///< of the last execution
-  std::uint64_t executions = 0;           ///< measured, without the runs on one core
-  std::uint64_t one_core_runs = 0;        ///< not in the times below
-  std::uint64_t unmeasured = 0;           ///< while the same loop ran in another thread
-  std::uint64_t iterations = 0;           ///< of all measured executions
-  std::uint64_t claims = 0;               ///< chunks that were run
-  std::uint32_t participants = 0;         ///< of the last execution
-  double total = 0.0;                     ///< seconds
-  double compute = 0.0;                   ///< includes data_movement where that is unknown
-  double idle = 0.0;                      ///< before the first and after the last chunk
-  double synchronisation = 0.0;           ///< between chunks: claiming, and waiting for claims of others
-  std::optional<double> data_movement;    ///< below 0 where one core was slower, as when it was disturbed
-  double imbalance = 1.0;                 ///< longest busy time by the mean one
-  std::vector<std::string> features;      ///< components of the schedule: "static part", "neighbour stealing" ...
-  std::uint64_t dynamic_iterations = 0;   ///< not run by their owner: the locality of the dynamic part
+  std::string schedule;                  ///< of the last execution
+  std::uint64_t executions = 0;          ///< measured, without the runs on one core
+  std::uint64_t one_core_runs = 0;       ///< not in the times below
+  std::uint64_t unmeasured = 0;          ///< while the same loop ran in another thread
+  std::uint64_t iterations = 0;          ///< of all measured executions
+  std::uint64_t claims = 0;              ///< chunks that were run
+  std::uint32_t participants = 0;        ///< of the last execution
+  double total = 0.0;                    ///< seconds
+  double compute = 0.0;                  ///< includes data_movement where that is unknown
+  double idle = 0.0;                     ///< before the first and after the last chunk
+  double synchronisation = 0.0;          ///< between chunks: claiming, and waiting for claims of others
+  std::optional<double> data_movement;   ///< negative when the run on one core was slower, for example because of noise
+  double imbalance = 1.0;                ///< longest busy time divided by the mean one
+  std::vector<std::string> features;     ///< components of the schedule: "static part", "neighbour stealing" ...
+  std::uint64_t dynamic_iterations = 0;  ///< run by a participant that does not own them
   std::uint64_t dynamic_in_sequence = 0;  ///< of these, beside the chunk that the participant ran before
   std::uint64_t moved_iterations = 0;     ///< ran elsewhere than the time before: what caches lose between executions
   std::vector<loop_participant_report> by_participant;

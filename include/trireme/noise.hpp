@@ -4,7 +4,7 @@
 //   run_my_loops();                                                             // the block
 //
 //   tri::noise::thread_injector hiccup({.kind = tri::noise::kind::sleeping, .period = 5ms, .duration = 200us}, 4);
-//   tri::parallel_for(n, [&](int i, int participant) { hiccup.hold_up(participant); work(i); });
+//   tri::parallel_for(n, [&](int i, int participant) { hiccup.delay(participant); work(i); });
 //
 // Times count from the creation of the injector. Each period has one event; victims, times and durations are the same
 // for the same plan, on every machine.
@@ -67,7 +67,7 @@ class sequence {
 struct counts {
   std::uint64_t events = 0;  ///< carried out
   std::uint64_t missed = 0;  ///< over before the victim could be hit
-  nanoseconds held_up{0};    ///< time that should have been lost in them
+  nanoseconds delayed{0};    ///< sum of the durations of these events
 };
 
 /// Emulates another program that uses some cores now and then: a thread of its own on each of them, which computes for
@@ -112,12 +112,12 @@ class thread_injector {
   /// If an event of this victim has begun since its last call, delays the calling thread for the event's whole
   /// duration. If several have, only for the last of them: the others hit it while it was doing something else. Costs
   /// one clock read. One thread per victim at a time. Throws std::out_of_range for a number that is not a victim.
-  void hold_up(int victim);
+  void delay(int victim);
   /// Ends all delays. Any thread.
   void stop() {
     stopped_.store(true, std::memory_order_relaxed);
   }  // relaxed: a victim that sees it late is hit once more
-  /// Of all victims so far. Exact when no hold_up is running. Any thread.
+  /// Of all victims so far. Exact when no call of delay() is running. Any thread.
   counts so_far() const;
 
  private:

@@ -6,7 +6,7 @@
 //   ordered(reducer)              the same value for every placement: combined strictly in order of element number
 //   by(lambda)                    an associative, commutative function of your own: T(T, T)
 //   several(reducer, ...)         one reducer for each component of a std::tuple, all in one message
-//   immediately(reducer)          the same, combined and handed out before everything that waits on the PEs concerned
+//   immediately(reducer)          the same, combined and delivered before all messages that wait on the PEs concerned
 #pragma once
 
 #include "trireme/detail/require_cxx20.hpp"

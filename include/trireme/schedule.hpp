@@ -49,15 +49,15 @@ struct loop_shape {
 class loop_plan {
  public:
   /// Iterations first .. last - 1 run first on this participant, together with all others it keeps, as one claim. In a
-  /// plain program no other participant runs them; on PEs, where no participant is sure to come, others may until the
-  /// owner has come.
+  /// plain program no other participant runs them; on PEs, where a participant may never join the loop, others may
+  /// until the owner has joined.
   void keep(int participant, std::uint64_t first, std::uint64_t last) { add({participant, true, first, last}); }
   /// These follow, in the order in which they were offered; a participant that is done takes from the end of the
   /// others' remaining chunks.
   void offer(int participant, std::uint64_t first, std::uint64_t last) { add({participant, false, first, last}); }
   /// Without an owner: taken by participants that are done with their own, in the order in which it was shared, before
   /// any takes from others.
-  void share(std::uint64_t first, std::uint64_t last) { add({anybody, false, first, last}); }
+  void share(std::uint64_t first, std::uint64_t last) { add({any_participant, false, first, last}); }
   /// Participants that are done try their neighbours first (participants n - 1 and n + 1, the one with more left before
   /// the other, then n - 2 and n + 2 ...), not those nearest on the machine.
   void neighbours_first() { neighbours_ = true; }
@@ -68,9 +68,9 @@ class loop_plan {
     std::uint64_t first;
     std::uint64_t last;
   };
-  static constexpr int anybody = -1;
+  static constexpr int any_participant = -1;
   const std::vector<chunk>& chunks() const { return chunks_; }
-  bool looks_at_neighbours_first() const { return neighbours_; }
+  bool steals_from_neighbours_first() const { return neighbours_; }
 
  private:
   void add(const chunk& one) {

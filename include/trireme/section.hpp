@@ -123,9 +123,10 @@ struct reducing_multicast : multicast_handler<reducing_multicast<Method, Reducer
     const multicast_route route = multicast_route::of(message);
     const root_name root = std::get<1>(received);
     check_root(here, message, root);
-    const auto arguments = std::apply(
-        [&](const member_list&, const auto&... argument) { return typename member::tuple(route.meeting, argument...); },
-        received);
+    const auto arguments =
+        std::apply([&](const member_list&,
+                       const auto&... argument) { return typename member::tuple(route.forwarder, argument...); },
+                   received);
     std::optional<typename part::partial> combined;
     std::uint32_t count = 0;
     for (const std::uint64_t number : members_of(std::get<0>(received))) {
@@ -151,7 +152,7 @@ struct reducing_multicast : multicast_handler<reducing_multicast<Method, Reducer
         report_escaped(here, *element, method_name<Method>(), std::current_exception());
       }
     }
-    if (count > 0) part::send_part(here, route.meeting, root, count, std::move(*combined));
+    if (count > 0) part::send_part(here, route.forwarder, root, count, std::move(*combined));
   }
   static inline const std::uint32_t handler = register_handler_of<tuple>(&reducing_multicast::deliver, name());
 };

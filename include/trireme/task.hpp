@@ -10,7 +10,7 @@
 #include <utility>
 #include <variant>
 
-#include "trireme/detail/objects/answers_owed.hpp"
+#include "trireme/detail/objects/outstanding_futures.hpp"
 #include "trireme/detail/os/unique_function.hpp"
 
 #pragma GCC visibility push(default)
@@ -68,7 +68,7 @@ class coroutine_owner {
   coroutine_owner& operator=(const coroutine_owner&) = delete;
   ~coroutine_owner() {
     wants_to_leave_ = false;
-    if (answers_ != nullptr) answers_->end_element();
+    if (outstanding_ != nullptr) outstanding_->end_element();
     destroy_all();
     for (result_wait* wait = waits_; wait != nullptr; wait = wait->next_) wait->owner_ = nullptr;
   }
@@ -92,18 +92,18 @@ class coroutine_owner {
   bool waits_for_result() const { return waits_ != nullptr; }
   /// Methods of the owner have made futures whose values are outstanding or not yet taken. Counted only for elements
   /// that could move to another process.
-  bool is_owed_answers() const { return answers_ != nullptr && !answers_->none(); }
+  bool has_outstanding_futures() const { return outstanding_ != nullptr && !outstanding_->none(); }
   /// Of the owner's element; null: they are not counted.
-  answers_owed* answers() {
-    if (!knows_answers_) [[unlikely]]
-      find_answers();
-    return answers_;
+  outstanding_futures* outstanding() {
+    if (!knows_outstanding_) [[unlikely]]
+      find_outstanding();
+    return outstanding_;
   }
 
   /// The owner's element waits until it can move: it is notified of the end of each wait.
   void want_to_leave(bool wanted) {
     wants_to_leave_ = wanted;
-    if (answers_ != nullptr) answers_->wait_for_end(wanted);
+    if (outstanding_ != nullptr) outstanding_->wait_for_end(wanted);
   }
   void wait_ended() {
     if (wants_to_leave_) [[unlikely]]
@@ -129,12 +129,12 @@ class coroutine_owner {
   }
   coroutine_frame* first_ = nullptr;
   std::size_t count_ = 0;
-  void find_answers();
+  void find_outstanding();
   friend class result_wait;
   result_wait* waits_ = nullptr;
   element_base* const element_ = nullptr;  // null: of no element
-  answers_owed* answers_ = nullptr;
-  bool knows_answers_ = false;
+  outstanding_futures* outstanding_ = nullptr;
+  bool knows_outstanding_ = false;
   bool wants_to_leave_ = false;
 };
 

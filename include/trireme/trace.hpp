@@ -21,7 +21,7 @@ void off();
 void on_this_pe();
 void off_this_pe();
 
-/// Events of this PE are written now.
+/// Whether events of the calling PE are recorded now.
 bool is_on();
 
 }  // namespace tri::trace

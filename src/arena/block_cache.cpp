@@ -131,7 +131,7 @@ void block_cache::keep_large(free_block* block) {
   if (void* const displaced = retained.address.exchange(block, std::memory_order_acq_rel)) heap_.release_run(displaced);
 }
 
-void block_cache::send_home(free_block* block, span_entry entry) {
+void block_cache::return_to_owner(free_block* block, span_entry entry) {
   if (entry.size_class == large_run) {
     if (is_own(block) && entry.spans > most_spans_kept) {  // its owner would do the same, some time
       heap_.release_run(block);

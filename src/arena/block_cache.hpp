@@ -50,10 +50,10 @@ class block_cache {
     if (entry.owner == number_ && is_own(address)) [[likely]]
       keep(block, entry.size_class);
     else
-      send_home(block, entry);
+      return_to_owner(block, entry);
   }
 
-  /// Sends the outgoing chain home.
+  /// Returns the blocks of the outgoing chain to their owners.
   void flush();
 
   /// Before the thread idles: sends the outgoing chain, collects returned blocks, and trims the cache.
@@ -106,7 +106,7 @@ class block_cache {
   void* take_retained(std::size_t spans);
   void release_retained_runs();
   void keep_large(free_block* block);
-  void send_home(free_block* block, span_entry entry);
+  void return_to_owner(free_block* block, span_entry entry);
   bool collect_returned();
   void release_some(unsigned size_class);
   void shorten(unsigned size_class, std::int64_t blocks);

@@ -120,9 +120,9 @@ std::uint32_t board_pe::run_rest(task_handle handle) {
   return rest.chunks;
 }
 
-std::uint32_t board_pe::run_for_the_absent(task_handle handle) {
+std::uint32_t board_pe::run_reserved_chunks(task_handle handle) {
   task_slot& slot = slot_of(handle);
-  open_ranges_of_the_absent(opened(slot, handle.slot).claims);
+  release_reserved_ranges(opened(slot, handle.slot).claims);
   return run_rest(handle);
 }
 

@@ -59,7 +59,7 @@ class board_pe {
 
   // For a poster that has waited long for owners that were sure to come (owners_come): also runs their reserved chunks.
   // Returns the chunks it ran.
-  std::uint32_t run_for_the_absent(task_handle handle);
+  std::uint32_t run_reserved_chunks(task_handle handle);
 
   // This PE is running chunks of a task. Waits in there must not take further ones: the operation would be re-entered
   // as the same participant, as deep as there are chunks.

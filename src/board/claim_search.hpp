@@ -114,8 +114,8 @@ class claim_search {
 // Chunks reserved for a participant that is sure to come are waited for; but that participant may be waiting for us. So
 // after a while the poster declares that the absent ones have left early: their ranges are open to all, and to
 // themselves if they come after all. The word is set before the poster searches for chunks again, and the poster is a
-// thief like any other: no chunk is left to no one. range.left, pairs: take_back.
-inline void open_ranges_of_the_absent(const claim_lines& task) {
+// thief like any other: every chunk is claimed. range.left, pairs: take_back.
+inline void release_reserved_ranges(const claim_lines& task) {
   if (!task.rule.owners_come) return;
   for (std::uint32_t index = 0; index < task.rule.participants; ++index) {
     claim_line& line = task.of(task.rule.first_participant + index);

@@ -99,7 +99,7 @@ chunk_span take_back(Word& word, const Flag& owner_left, const thief_steps& step
 
 // The owner wants to leave before its range is done. It sets its flag, then reads the range; a thief reads the range,
 // then the owner's flag. All four accesses are seq_cst, so a thief that left chunks to the owner because it saw no flag
-// read the range before the owner did, and the owner sees those chunks too and stays: no chunk is left to no one.
+// read the range before the owner did, and the owner sees those chunks too and stays: every chunk is claimed.
 // range.left, pairs: take_back.
 template <class Word, class Flag>
 bool may_leave(const Word& word, Flag& owner_left, const thief_steps& steps) {

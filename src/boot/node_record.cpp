@@ -76,7 +76,7 @@ node_record read_node_record(std::span<const std::byte> bytes) {
     throw protocol_error(fmt::format("a record of a node has {} bytes instead of {}", bytes.size(), sizeof record));
   std::memcpy(static_cast<void*>(&record), bytes.data(), sizeof record);
   if (record.boot_id.back() != 0 || record.host_name.back() != 0 || record.socket_name.back() != 0)
-    throw protocol_error("a text in the record of a node has no end");
+    throw protocol_error("a string in the node record is not terminated");
   return record;
 }
 

@@ -40,7 +40,7 @@ void pmi_membership::find_places() {
   space_->fence(true);
   for (int rank = 0; rank < space_->size(); ++rank) {
     const auto bytes = space_->get(rank, "node");
-    if (!bytes) throw protocol_error(fmt::format("rank {} of the launcher has not said where it is", rank));
+    if (!bytes) throw protocol_error(fmt::format("rank {} of the launcher has not published its node record", rank));
     records_.push_back(read_node_record(*bytes));
   }
   numbers_ = number_processes(records_);
@@ -123,7 +123,8 @@ void pmi_membership::compare_machines(const own_facts& own) {
   space_->fence(false);
   if (leads && process_ != 0) {
     const auto bytes = space_->get(rank_of(0), "facts");
-    if (!bytes) throw protocol_error("the first process of the job has not said what it runs");
+    if (!bytes)
+      throw protocol_error("the first process of the job has not published its fingerprint and number of PEs");
     const auto first = expect<hello_message>(decode(*bytes));
     const std::string difference = difference_between(hello_of(process_, own), first, name_of(0));
     if (!difference.empty()) throw job_error(fmt::format("{} {}", name_of(process_), difference));

@@ -1,5 +1,5 @@
-// Who read and wrote which bytes of one buffer, to find two accesses that nothing orders. Steps are added in an order
-// that agrees with "happens before"; used by the checker.
+// The reads and writes of one buffer by byte range, to find data races. Steps are added in an order that agrees with
+// "happens before"; used by the checker.
 #pragma once
 
 #include <cstdint>

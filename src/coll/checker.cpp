@@ -96,6 +96,7 @@ class proof {
   group_order order_of(const group& among) const;
   void check_counters(const group_order& order) const;
   void check_place(step_number number, const place& touched) const;
+  bool overlap(const step& one) const;  // what it reads and what it writes
   symbolic_buffer& content(std::int32_t rank, buffer where) {
     return contents_[static_cast<std::size_t>(rank) * buffers + static_cast<std::size_t>(where)];
   }
@@ -122,6 +123,10 @@ proof::proof(const request& asked, std::span<const plan> plans) : asked_(asked),
   for (std::size_t rank = 0; rank < plans.size(); ++rank) {
     if (plans[rank].rank != static_cast<int>(rank))
       throw wrong(fmt::format("plan {} is that of rank {}", rank, plans[rank].rank));
+    const auto& all = plans[rank].steps;
+    if (!std::ranges::is_sorted(all, {}, &step::first_dependency) ||
+        (!all.empty() && all.back().first_dependency > plans[rank].dependencies.size()))
+      throw wrong(fmt::format("the dependencies of the steps of rank {} are no ranges of its list", rank));
     first_step_.push_back(steps);
     first_counter_.push_back(counters);
     steps += static_cast<step_number>(plans[rank].steps.size());
@@ -160,6 +165,13 @@ void proof::check_place(step_number number, const place& touched) const {
     fail(number, fmt::format("a reduction splits an element of {} bytes", asked_.extent));
 }
 
+bool proof::overlap(const step& one) const {
+  const place source = asked_.real_place(one.source);
+  const place target = asked_.real_place(one.target);
+  return source.rank == target.rank && source.where == target.where && source.offset < target.offset + one.bytes &&
+         target.offset < source.offset + one.bytes;
+}
+
 void proof::structure() {
   for (step_number number = 0; number < rank_of_.size(); ++number) {
     const step& one = at(number);
@@ -172,6 +184,7 @@ void proof::structure() {
     if (one.has_target()) {
       check_place(number, one.target);
       if (one.target.where == buffer::input && one.bytes > 0) fail(number, "an input is written");
+      if (one.has_source() && overlap(one)) fail(number, "its source and its target overlap");
     }
     const bool has_peer = one.is_message() || one.kind == step_kind::signal || one.kind == step_kind::wait;
     if (!has_peer) continue;

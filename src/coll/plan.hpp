@@ -1,5 +1,6 @@
 // A plan: what one rank does in a collective, as plain data (libNBC calls it a schedule). Made by a generator
-// (algorithms.hpp), proven by the checker, priced by the pricer; what runs it keeps a ready set (ready_steps.hpp).
+// (algorithms.hpp), proven by the checker, its cost estimated by the cost model; what runs it keeps a ready set
+// (ready_steps.hpp).
 //
 // - Steps stand in an order in which each depends only on earlier ones. All steps whose dependencies have ended may be
 //   under way at the same time.

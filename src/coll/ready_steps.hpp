@@ -18,6 +18,11 @@ class ready_steps {
   /// Adds those that had waited for nothing else.
   void ended(std::uint32_t step, std::vector<std::uint32_t>& ready);
   bool all_ended() const { return left_ == 0; }
+  template <class Put>
+  void describe(Put&& put) const {
+    put(left_);
+    for (const std::uint32_t each : unmet_) put(each);
+  }
 
  private:
   std::vector<std::uint32_t> unmet_;

@@ -156,8 +156,8 @@ place request::real_place(place of) const {
 void request::check() const {
   if (has_root(what) && (root < 0 || root >= hosts.ranks()))
     throw std::invalid_argument(
-        fmt::format("root {} of {} ranks; 0 to {} would be right", root, hosts.ranks(), hosts.ranks() - 1));
-  if (extent == 0) throw std::invalid_argument("elements of 0 bytes; 1 or more would be right");
+        fmt::format("root {} of {} ranks; it must be 0 to {}", root, hosts.ranks(), hosts.ranks() - 1));
+  if (extent == 0) throw std::invalid_argument("elements of 0 bytes; it must be 1 or more");
   const auto ranks = static_cast<std::uint64_t>(hosts.ranks());
   if (!blocks.is_uniform()) {
     if (blocks.entries() != ranks)

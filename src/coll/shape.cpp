@@ -9,9 +9,9 @@
 namespace tri::coll {
 
 shape shape::uniform(int hosts, int ranks_per_host) {
-  if (hosts < 1) throw std::invalid_argument(fmt::format("{} hosts; 1 or more would be right", hosts));
+  if (hosts < 1) throw std::invalid_argument(fmt::format("{} hosts; it must be 1 or more", hosts));
   if (ranks_per_host < 1)
-    throw std::invalid_argument(fmt::format("{} ranks on each host; 1 or more would be right", ranks_per_host));
+    throw std::invalid_argument(fmt::format("{} ranks on each host; it must be 1 or more", ranks_per_host));
   if (hosts > std::numeric_limits<int>::max() / ranks_per_host)
     throw std::invalid_argument(fmt::format("{} hosts with {} ranks each are more ranks than {}", hosts, ranks_per_host,
                                             std::numeric_limits<int>::max()));
@@ -26,7 +26,7 @@ shape shape::of_table(std::span<const int> ranks_of_hosts) {
   const int least = *std::ranges::min_element(ranks_of_hosts);
   if (least == *std::ranges::max_element(ranks_of_hosts))
     return uniform(static_cast<int>(ranks_of_hosts.size()), least);
-  if (least < 1) throw std::invalid_argument(fmt::format("a host with {} ranks; 1 or more would be right", least));
+  if (least < 1) throw std::invalid_argument(fmt::format("a host with {} ranks; it must be 1 or more", least));
   shape made;
   made.hosts_ = static_cast<int>(ranks_of_hosts.size());
   made.least_ranks_ = least;

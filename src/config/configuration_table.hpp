@@ -12,14 +12,14 @@
   ROW(int,            node_queue_cells,   4096,                         "cells",   power_of_two_between(16, 65536), "messages that the ring of a process's node queue holds; more go to an overflow list") \
   ROW(std::size_t,    arena_window_bytes, default_arena_window_bytes,   "bytes",   power_of_two_between(1 << 20, 1ull << 40), "address space that each process has for shared memory; nothing is committed") \
   ROW(std::size_t,    arena_limit_bytes,  0,                            "bytes",   anything("a size; 0 = automatic"), "shared memory that a process may really use; 0 = as much as the machine and the container allow") \
-  ROW(allocator_kind, allocator,          allocator_kind::caches,       "",        one_of("caches|locked"),         "message blocks: caches = size classes of each PE, locked = one heap with a lock") \
+  ROW(allocator_kind, allocator,          allocator_kind::caches,       "",        one_of("caches|locked"),         "message blocks: caches = a free list per PE and size class, locked = one heap with a lock") \
   ROW(idle_policy,    idle,               idle_policy::automatic,       "",        one_of("auto|spin|yield|sleep"), "what a PE without work does: auto = spin a little, yield, then sleep until a message arrives") \
   ROW(int,            idle_spin_us,       200,                          "us",      between(0, 1000000),             "how long idle=auto spins before it yields") \
-  ROW(int,            longest_sleep_ms,   1000,                         "ms",      between(0, 3600000),             "longest sleep of a PE that no message wakes; then it looks for work itself; 0 = no limit") \
+  ROW(int,            longest_sleep_ms,   1000,                         "ms",      between(0, 3600000),             "longest sleep of a PE that no message wakes; then it polls for work; 0 = no limit") \
   ROW(int,            hosts,              1,                            "hosts",   between(1, 1024),                "emulated hosts: the processes are split into this many blocks that share no memory with each other") \
-  ROW(wire_library,   wire,               wire_library::automatic,      "",        one_of("auto|tcp|ucx|mpi"),      "what carries messages between hosts: tcp = connections of our own, ucx = the UCX library, mpi = the MPI library of the launcher, auto = ucx where the network has RDMA adapters, else tcp") \
+  ROW(wire_library,   wire,               wire_library::automatic,      "",        one_of("auto|tcp|ucx|mpi"),      "transport of the messages between hosts: tcp = Trireme's own TCP connections, ucx = the UCX library, mpi = the MPI library of the launcher, auto = ucx where the network has RDMA adapters, else tcp") \
   ROW(std::string,    wire_mpi,           "auto",                       "",        anything("auto, openmpi, mpich or the path of a plug-in"), "with wire=mpi, which MPI library: auto = the one that belongs to the launcher") \
-  ROW(int,            wire_mpi_small_bytes, 8192,                       "bytes",   between(256, 1048576),           "with wire=mpi, packets up to this size go into receives that are posted for anything") \
+  ROW(int,            wire_mpi_small_bytes, 8192,                       "bytes",   between(256, 1048576),           "with wire=mpi, packets up to this size are received by receives posted in advance for MPI_ANY_SOURCE") \
   ROW(int,            wire_mpi_small_receives, 64,                      "",        between(1, 4096),                "with wire=mpi, how many of those receives there are") \
   ROW(std::string,    wire_mpi_posted,    "",                           "",        anything("parts like 4x65536, separated by commas; empty = none"), "with wire=mpi, receives posted ahead for larger messages: how many of which size") \
   ROW(int,            wire_mpi_adaptive,  0,                            "sizes",   between(0, 1024),                "with wire=mpi, for how many sizes, those seen most often, receives are posted ahead") \
@@ -28,7 +28,7 @@
   ROW(int,            comm_thread_backlog, 1024,                        "packets", between(0, 1 << 30),             "with comm_thread=funnelled, it sends nothing more while so many packets are still in flight; 0 = no limit") \
   ROW(std::size_t,    message_memory,     std::size_t{256} << 20,       "bytes",   anything("a size"),              "memory that messages from other hosts may take in a process until they run; what has no room waits at its sender") \
   ROW(std::size_t,    mailbox_memory,     std::size_t{16} << 20,        "bytes",   anything("a size"),              "memory that unexpected messages of a tri::mailbox may take on a PE; what does not fit waits at its sender") \
-  ROW(std::size_t,    mailbox_credits,    0,                            "bytes",   anything("a size"),              "credits that a PE grants in advance to the senders of messages of a tri::mailbox that it predicts, which then come without asking; 0 = none") \
+  ROW(std::size_t,    mailbox_credits,    0,                            "bytes",   anything("a size"),              "credits that a PE grants in advance to the senders of messages of a tri::mailbox that it predicts; these are then sent eagerly, without a request; 0 = none") \
   ROW(std::string,    wire_transports,    "",                           "",        anything("names as in UCX_TLS, such as tcp; empty = all networks"), "transports of UCX that the wire may use") \
   ROW(std::string,    network,            "",                           "",        anything("interfaces such as eth0 and networks such as 10.1.0.0/16, separated by commas; ! in front = all but these; empty = automatic"), "networks that the wire may use; automatic = the loopback interface for a job on one machine, else all others") \
   ROW(bool,           wire_authentication, false,                       "",        on_or_off(),                     "a keyed check value (MAC) over every packet between hosts, against altered and replayed packets; its cost grows with their size") \
@@ -46,5 +46,5 @@
   ROW(bool,           trace_start,        true,                         "",        on_or_off(),                     "with trace, on from the start; off: when the program calls tri::trace::on()") \
   ROW(int,            trace_events,       65536,                        "events",  between(16, 1 << 26),            "with trace, events of 32 bytes that each PE keeps before it writes them to its file") \
   ROW(int,            trace_slow_us,      10000,                        "us",      between(1, 1000000000),          "with trace, calls that take at least so long are reported one by one") \
-  ROW(bool,           footprint,          false,                        "",        on_or_off(),                     "print what memory was used for at the end")
+  ROW(bool,           footprint,          false,                        "",        on_or_off(),                     "print at the end what memory was used for")
 // clang-format on

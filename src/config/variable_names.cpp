@@ -47,16 +47,17 @@ std::string in_capitals(std::string text) {
 
 const std::vector<other_variable>& other_variables() {
   static const std::vector<other_variable> all{
-      {"TRIREME_OMP_SCHEDULE", "a loop schedule such as staggered,0.8, or host",
+      {"TRIREME_OMP_SCHEDULE", "a loop schedule such as staggered,0.8, or native",
        "schedule of the loops that the drop-in takes, as `trireme exec --omp --schedule`"},
       {"TRIREME_OMP_VIRTUAL", "1 .. 1024, or auto",
        "virtual threads for each thread, as `trireme exec --omp --virtual`; auto needs that command"},
       {"TRIREME_OMP_STALL", "seconds; 0 = never",
-       "after how long without progress of any virtual thread a line says so; 10 by default"},
-      {"TRIREME_OMP_REPORT", "any text", "list at the end which loops were taken, as `trireme exec --omp --report`"},
+       "time without progress of any virtual thread after which a warning is printed; 10 by default"},
+      {"TRIREME_OMP_REPORT", "any text",
+       "list at the end which loops were intercepted, as `trireme exec --omp --report`"},
       {"TRIREME_OMP_NOISE", "microseconds, 0 or more",
-       "how long a disturbance of a core lasts, for schedules with a model; else it is measured"},
-      {"TRIREME_SLACK", "call-path, operation, naive=MICROSECONDS or off, and perhaps window=N",
+       "duration of a noise event on a core, for schedules with a model; by default it is measured"},
+      {"TRIREME_SLACK", "call-path, operation, naive=MICROSECONDS or off, optionally followed by window=N",
        "how waits in MPI calls are remembered, for the schedules slack and combined"},
       {"TRIREME_MPI", "on, off", "off leaves an MPI program to its MPI library, as `trireme exec --no-mpi`"},
       {"TRIREME_MPI_JOB", "any text", "names the job where no launcher does: processes of one name share their heaps"},
@@ -66,10 +67,10 @@ const std::vector<other_variable>& other_variables() {
       {"TRIREME_MPI_KERNEL_COPIES", "on, off",
        "off: no copies between processes by the kernel, as where containers forbid it"},
       {"TRIREME_MPI_SHARING", "off, near, mixed or throughput,N",
-       "whose large messages a waiting rank helps to copy, as `trireme exec --sharing`"},
+       "which ranks' large messages a waiting rank helps to copy, as `trireme exec --sharing`"},
       {"TRIREME_MPI_SHARING_FROM", "a size", "messages from this size on are shared, as `trireme exec --sharing-from`"},
       {"TRIREME_MPI_PROGRESS", "dynamic, thread or reserved,N",
-       "what receives for ranks that compute, as `trireme exec --progress`"},
+       "which threads make progress for ranks that compute, as `trireme exec --progress`"},
       {"TRIREME_MPI_START_TIMEOUT", "seconds; 0 = for ever",
        "how long ranks wait for each other in MPI_Init; by default 5 s for one that does not connect, 60 s for one "
        "that "

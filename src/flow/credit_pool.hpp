@@ -76,7 +76,7 @@ class credit_pool {
   /// False: it returns more than it had.
   bool returned(peer_credits& from, const credit_control& note);
   /// A peer waits for memory: then serve() must be called whenever some was given back.
-  bool somebody_asks() const { return asking_ != 0; }
+  bool has_requests() const { return asking_ != 0; }
   void serve(credit_pool_owner& owner);
   void recall_from(peer_number peer, credit_pool_owner& owner);
   /// That peer sends nothing more.

@@ -143,7 +143,7 @@ void local_processes::collect() {
 }
 
 void local_processes::accept_new() {
-  // At most this many at a time: strangers that keep connecting must not starve the processes of the job.
+  // At most this many at a time: untrusted peers that keep connecting must not starve the processes of the job.
   for (int count = 0; count < most_accepted_at_once; ++count) {
     os::packet_socket socket = listener_.accept();
     if (!socket) return;
@@ -181,7 +181,7 @@ void local_processes::handle(connection& from, const boot::bootstrap_message& me
   if (const auto* hello = std::get_if<boot::hello_message>(&message); hello != nullptr && from.process < 0) {
     handle_hello(from, *hello, fds);
   } else if (from.process < 0) {
-    from.socket.close();  // a stranger that does not introduce itself
+    from.socket.close();  // an untrusted peer that does not introduce itself
   } else {
     events_.said(from.process, from.socket.peer_pid(), message);
   }

@@ -140,7 +140,7 @@ void finish_loop(loop_participant& me, board::task_handle posted) {
     const std::uint64_t now = os::ticks();
     if (began == 0) began = now;
     if (now - began > os::ns_to_ticks(timeout_ns)) {
-      me.board().run_for_the_absent(posted);
+      me.board().run_reserved_chunks(posted);
       began = now;
     }
   });

@@ -87,7 +87,7 @@ struct core_injector::state {
   struct alignas(64) core {
     std::atomic<std::uint64_t> events{0};
     std::atomic<std::uint64_t> missed{0};
-    std::atomic<std::int64_t> held_up{0};
+    std::atomic<std::int64_t> delayed{0};
   };
 
   explicit state(std::size_t count) : cores(count) { errors.resize(count); }
@@ -122,7 +122,7 @@ struct core_injector::state {
       const nanoseconds until = processor_time() + next.duration;
       while (processor_time() < until) continue;
       own.events.fetch_add(1, std::memory_order_relaxed);
-      own.held_up.fetch_add(next.duration.count(), std::memory_order_relaxed);
+      own.delayed.fetch_add(next.duration.count(), std::memory_order_relaxed);
     }
   }
 
@@ -188,26 +188,26 @@ counts core_injector::so_far() const {
   for (const state::core& each : state_->cores) {
     sum.events += each.events.load(std::memory_order_relaxed);  // relaxed: as in state
     sum.missed += each.missed.load(std::memory_order_relaxed);
-    sum.held_up += nanoseconds(each.held_up.load(std::memory_order_relaxed));
+    sum.delayed += nanoseconds(each.delayed.load(std::memory_order_relaxed));
   }
   return sum;
 }
 
 const std::string& core_injector::priority() const { return state_->priority; }
 
-// Threads that hold themselves up.
+// Threads that delay themselves.
 
 struct alignas(64) thread_injector::victim {
   victim(const plan& wanted, std::uint64_t which) : events(wanted, which), next(events.at(0)) {}
   victim(victim&& other) noexcept : events(other.events), next(other.next) {}  // only before first use
 
   sequence events;
-  event next;                // not begun at the last call of hold_up
+  event next;                // not begun at the last call of delay()
   std::uint64_t number = 0;  // of `next`
   // relaxed everywhere: written by the victim, read by others as figures
   std::atomic<std::uint64_t> carried_out{0};
   std::atomic<std::uint64_t> missed{0};
-  std::atomic<std::int64_t> held_up{0};
+  std::atomic<std::int64_t> delayed{0};
 };
 
 thread_injector::thread_injector(const plan& wanted, int victims)
@@ -224,7 +224,7 @@ thread_injector::thread_injector(const plan& wanted, int victims, clock time)
 
 thread_injector::~thread_injector() = default;
 
-void thread_injector::hold_up(int number) {
+void thread_injector::delay(int number) {
   if (number < 0 || static_cast<std::size_t>(number) >= victims_.size()) {
     throw std::out_of_range(
         fmt::format("noise: there is no victim {}; they are numbered 0 to {}", number, victims_.size() - 1));
@@ -247,7 +247,7 @@ void thread_injector::hold_up(int number) {
   }
   own.carried_out.fetch_add(1, std::memory_order_relaxed);
   own.missed.fetch_add(missed, std::memory_order_relaxed);
-  own.held_up.fetch_add(last.duration.count(), std::memory_order_relaxed);
+  own.delayed.fetch_add(last.duration.count(), std::memory_order_relaxed);
 }
 
 counts thread_injector::so_far() const {
@@ -255,7 +255,7 @@ counts thread_injector::so_far() const {
   for (const victim& each : victims_) {
     sum.events += each.carried_out.load(std::memory_order_relaxed);  // relaxed: as in victim
     sum.missed += each.missed.load(std::memory_order_relaxed);
-    sum.held_up += nanoseconds(each.held_up.load(std::memory_order_relaxed));
+    sum.delayed += nanoseconds(each.delayed.load(std::memory_order_relaxed));
   }
   return sum;
 }

@@ -423,7 +423,7 @@ bool collection_manager::can_leave(const element_base& element, int to) const {
   if (coroutines.waits_for_result()) return false;
   if (here_.is_in_this_process(to)) return true;
   const bool waits_for_messages = element.has_awaited() && !element.awaited_->waiters().empty();
-  return coroutines.count() == 0 && !waits_for_messages && !coroutines.is_owed_answers();
+  return coroutines.count() == 0 && !waits_for_messages && !coroutines.has_outstanding_futures();
 }
 
 void reconsider_migration(const element_base& element) {

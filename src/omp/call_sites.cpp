@@ -151,7 +151,7 @@ std::string program_name() {
 const char* to_text(left_because reason) {
   switch (reason) {
     case left_because::outside:
-      return "no parallel region around it that the drop-in saw begin";
+      return "the drop-in did not intercept the start of its parallel region";
     case left_because::ordered:
       return "ordered";
     case left_because::doacross:
@@ -159,7 +159,7 @@ const char* to_text(left_because reason) {
     case left_because::reduction:
       return "task reduction or scan";
     case left_because::distributed:
-      return "shared out among teams";
+      return "a distribute loop of a teams construct";
     case left_because::too_long:
       return "2^64 iterations";
     case left_because::too_many_threads:
@@ -222,10 +222,10 @@ void print_report(const char* schedule, bool always) {
     taken += site->taken.load(std::memory_order_relaxed);            // relaxed: as above
     left += left_of(*site);
   }
-  std::string text =
-      fmt::format("trireme omp: {} (process {}{}), schedule {}: loops taken {}, left to the OpenMP runtime {}{}\n",
-                  program_name(), getpid(), rank(), schedule, taken, left,
-                  by_weights > 0 ? fmt::format(", static loops by weights {}", by_weights) : "");
+  std::string text = fmt::format(
+      "trireme omp: {} (process {}{}), schedule {}: loops intercepted {}, passed through to the OpenMP runtime {}{}\n",
+      program_name(), getpid(), rank(), schedule, taken, left,
+      by_weights > 0 ? fmt::format(", static loops by weights {}", by_weights) : "");
   const std::map<const call_site*, std::string> places = places_of(sites);
   for (const call_site* site : sites) {
     const std::uint64_t here = site->taken.load(std::memory_order_relaxed);  // relaxed: as above

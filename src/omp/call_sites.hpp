@@ -10,11 +10,11 @@
 namespace tri::omp {
 
 enum class left_because : std::uint8_t {
-  outside,  // no parallel region around it that we saw begin
+  outside,  // the drop-in did not intercept the start of its parallel region
   ordered,
   doacross,
   reduction,         // task reduction or scan
-  distributed,       // bounds are shared out among teams inside the native runtime
+  distributed,       // a distribute loop of a teams construct: the native runtime computes the bounds
   too_long,          // 2^64 iterations
   too_many_threads,  // more threads than a loop can have
   asked,             // the schedule is `native`

@@ -35,8 +35,8 @@ double microseconds_of(const char* variable, const std::string& text) {
 [[noreturn]] void refuse_slack(std::string_view word) {
   const std::vector<std::string> words{"call-path", "operation", "naive=250", "off", "window=3"};
   throw std::invalid_argument(
-      fmt::format("{}: '{}' means nothing; it must be one of call-path, operation, "
-                  "naive, naive=MICROSECONDS, off, and perhaps window=N with N of 1 or more{}",
+      fmt::format("{}: '{}' is unknown; it must be one of call-path, operation, "
+                  "naive, naive=MICROSECONDS, off, optionally followed by window=N with N of 1 or more{}",
                   slack_variable, word, config::did_you_mean(word, words, "; did you mean ", "?")));
 }
 

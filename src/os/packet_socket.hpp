@@ -27,7 +27,7 @@ struct packet {
   std::vector<unique_fd> fds;
 };
 
-// 128 random bits, for names and keys that strangers must not guess.
+// 128 random bits, for names and keys that untrusted peers must not guess.
 std::string random_text();
 
 class packet_socket {

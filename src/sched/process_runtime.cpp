@@ -48,8 +48,8 @@ constexpr int most_peer_timeouts_at_end = 4;
 
 runtime* current_runtime() { return the_runtime; }
 
-struct process_runtime::meeting {
-  explicit meeting(std::ptrdiff_t pes) : all(pes) {}
+struct process_runtime::pe_barriers {
+  explicit pe_barriers(std::ptrdiff_t pes) : all(pes) {}
   std::barrier<> all;
 };
 
@@ -322,7 +322,7 @@ void process_runtime::meet_with_wire() {
     const double still_s = static_cast<double>(os::ticks() - last_movement) * os::ns_per_tick() * 1e-9;
     if (limit_s != 0 && still_s > limit_s)
       fail(
-          fmt::format("process {} ends, but its messages to other hosts are still under way, without any movement for "
+          fmt::format("process {} ends, but its messages to other hosts are still in flight, without progress for "
                       "{:.1f} s ({:.0f} times --tri-peer-timeout-s)",
                       process(), still_s, limit_s / values_.peer_timeout_s));
   }
@@ -360,7 +360,7 @@ void process_runtime::communicate() {
 int process_runtime::run(const program& steps) {
   const int local_pes = pes_per_process();
   for (int i = 0; i < local_pes; ++i) pes_.push_back(std::make_unique<scheduler>(*this, process() * local_pes + i, i));
-  phase_ = std::make_unique<meeting>(local_pes);
+  phase_ = std::make_unique<pe_barriers>(local_pes);
   const std::vector<int> cpus_before = os::cpus_of_this_thread();
   offloads_ = std::make_unique<offload_thread>(cpus_before);
   const auto body = [&](int i) {
@@ -495,7 +495,7 @@ void process_runtime::check_for_stall(pe& here) {
     return;
   }
   std::string text =
-      fmt::format("the program waits for a result that cannot come: for {} s no message has been under way",
+      fmt::format("the program waits for a result that cannot come: for {} s no message has been in flight",
                   values_.stall_report_s);
   for (const auto& reporter : stall_reporters_) text += reporter();
   fail(text);
@@ -517,7 +517,7 @@ void process_runtime::print_counters() const {
 
 void process_runtime::print_footprint() const {
   const arena::memory_footprint found = arena::measure_footprint(arena_->heap());
-  std::fputs(fmt::format("memory of process {}: resident {} KiB, of it arena {} KiB ({} KiB handed out, limit {} KiB) "
+  std::fputs(fmt::format("memory of process {}: resident {} KiB, of it arena {} KiB ({} KiB allocated, limit {} KiB) "
                          "and private {} KiB; per PE {} KiB\n",
                          process(), found.resident_bytes >> 10, found.arena_resident_bytes >> 10,
                          found.arena_in_use_bytes >> 10, arena_->heap().limit_bytes() >> 10, found.private_bytes >> 10,

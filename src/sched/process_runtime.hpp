@@ -124,8 +124,8 @@ class process_runtime final : public runtime {
   std::unique_ptr<offload_thread> offloads_;  // as long as PEs run
   bool stop_sent_ = false;                    // by PE 0 of the job
   int exit_status_ = 0;
-  struct meeting;
-  std::unique_ptr<meeting> phase_;  // the PEs of this process start and end together
+  struct pe_barriers;
+  std::unique_ptr<pe_barriers> phase_;  // the PEs of this process start and end together
   std::vector<os::unique_function<std::string()>> stall_reporters_;
   struct stall_watch;
   std::unique_ptr<stall_watch> stall_;

@@ -364,7 +364,7 @@ schedule joined(const std::vector<std::string_view>& parts) {
   } else if (with(has_pool)) {
     result.kind = schedule_kind::hybrid;
   } else if (with(has_search) && weighted) {
-    throw std::invalid_argument("weighted deals out everything in advance, so there is no fraction to search for");
+    throw std::invalid_argument("'weighted' assigns all iterations in advance, so there is no fraction to search for");
   } else {
     result.kind = weighted ? schedule_kind::weighted : schedule_kind::hybrid;
   }

@@ -54,7 +54,8 @@ bool can_be_a_name(std::string_view name) {
 }
 
 std::string owner_of(const loop_plan::chunk& one) {
-  return one.participant == loop_plan::anybody ? "everybody" : fmt::format("participant {}", one.participant);
+  return one.participant == loop_plan::any_participant ? "the shared pool"
+                                                       : fmt::format("participant {}", one.participant);
 }
 
 // Every iteration exactly once. `sorted`: by the first iteration.
@@ -68,7 +69,7 @@ void check_plan(const std::vector<loop_plan::chunk>& chunks, const std::vector<s
   };
   for (const std::uint32_t index : sorted) {
     const loop_plan::chunk& one = chunks[index];
-    if (one.participant < loop_plan::anybody || one.participant >= static_cast<int>(participants)) {
+    if (one.participant < loop_plan::any_participant || one.participant >= static_cast<int>(participants)) {
       throw std::invalid_argument(fmt::format("iterations {} to {} are given to participant {}; there are 0 to {}",
                                               one.first, one.last - 1, one.participant, participants - 1));
     }
@@ -151,8 +152,8 @@ void lay_out_user_schedule(loop_layout& layout, std::uint32_t number, std::uint6
   std::vector<holding> holdings(participants + std::size_t{1});
   for (std::size_t index = 0; index < chunks.size(); ++index) {
     const loop_plan::chunk& one = chunks[index];
-    holding& of =
-        one.participant == loop_plan::anybody ? holdings.back() : holdings[static_cast<std::size_t>(one.participant)];
+    holding& of = one.participant == loop_plan::any_participant ? holdings.back()
+                                                                : holdings[static_cast<std::size_t>(one.participant)];
     (one.kept ? of.kept : of.offered).push_back(chunk_of[index]);
   }
   const auto so_far = [&] { return static_cast<std::uint32_t>(layout.order.size()); };
@@ -171,7 +172,7 @@ void lay_out_user_schedule(loop_layout& layout, std::uint32_t number, std::uint6
     append(holdings.back().offered);
     layout.pool.last = so_far();
   }
-  if (plan.looks_at_neighbours_first()) layout.steal = board::steal_order::neighbours;
+  if (plan.steals_from_neighbours_first()) layout.steal = board::steal_order::neighbours;
   if (std::is_sorted(layout.order.begin(), layout.order.end())) layout.order.clear();
 }
 

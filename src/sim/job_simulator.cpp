@@ -189,7 +189,7 @@ schedules::fraction_search ask_oracle(const simulated_job& job, schedules::sched
   schedules::fraction_search search = schedules::fraction_search::everywhere({.step = increment, .trials = 1});
   while (const std::optional<double> fraction = search.next()) {
     which.static_fraction = *fraction;
-    search.told(simulate_job(job, which).step_time);
+    search.report(simulate_job(job, which).step_time);
   }
   return search;
 }

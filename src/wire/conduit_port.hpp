@@ -120,7 +120,7 @@ class conduit_port final : public port, private conduit_events, private flow::cr
   void take_control(peer_record& peer, peer_number from, const flow::credit_control& note);
   void grant_more(peer_record& peer, peer_number to);
   bool serve_memory();
-  void ask_for_signs_of_life();
+  void send_heartbeat_requests();
   void send_heartbeat(peer_number to, packet_kind kind);
   void sign(outgoing_packet& packet, const packet_head& head, std::span<const std::byte> body,
             std::optional<std::size_t> announced_bytes);
@@ -202,7 +202,7 @@ class conduit_port final : public port, private conduit_events, private flow::cr
   bool timed_out_ = false;              // of the peer that is about to fail
   std::vector<peer_failure> failures_;  // not reported to the user yet
   std::string malformed_packet_;        // the error in a packet of an unknown sender
-  bool is_sign_of_life_ = false;        // what this progress() found, or a packet without messages that was sent
+  bool is_heartbeat_only_ = false;      // what this progress() found, or a packet without messages that was sent
   bool closing_ = false;
   live_port_counters counters_;
 };

@@ -95,7 +95,7 @@ struct port_counters {
   std::uint64_t memory_in_use = 0;            // bytes of arrived messages not yet given back, as last reported
   std::uint64_t memory_peak = 0;              // the most of it
   std::uint64_t heartbeats = 0;               // heartbeat requests and answers, sent and received
-  std::uint64_t moves = 0;                    // calls of progress() that found something, but signs of life
+  std::uint64_t moves = 0;                    // calls of progress() that found something, except heartbeats
   // Dropped, as if they had not arrived:
   std::uint64_t foreign_packets = 0;    // without the secret of this process
   std::uint64_t unchecked_packets = 0;  // with it, but with a wrong check value
@@ -174,7 +174,7 @@ const char* name_of(conduit_choice conduit);
 
 /// The conduit over MPI (mpi/README.md).
 struct mpi_receives {
-  std::size_t small_bytes = 8192;    // packets up to this size go into receives that are posted for anything
+  std::size_t small_bytes = 8192;    // packets up to this size go into receives posted in advance for MPI_ANY_SOURCE
   std::size_t small_receives = 64;   // how many of those there are
   std::string posted = {};           // for larger bodies: "4x65536,2x16384"
   std::size_t adaptive_classes = 0;  // and for this many of the most frequent sizes
@@ -211,7 +211,7 @@ struct port_options {
   std::uint32_t sends_per_poll = 0;
   std::uint32_t most_unfinished = 0;
 
-  std::uint64_t least_bytes_per_heartbeat = 1 << 20;  // a slower body is not a sign of life
+  std::uint64_t least_bytes_per_heartbeat = 1 << 20;  // a slower body does not count as a heartbeat
   std::uint8_t heartbeats_until_failed = 4;           // see heartbeat(); 2 or more
   std::string peer_timeout_in_words = "long";         // how long those are, for the message: "30 s"
 

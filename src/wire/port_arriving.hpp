@@ -79,7 +79,7 @@ void conduit_port<Conduit>::packet(std::span<const std::byte> header, std::span<
     case packet_kind::heartbeat:
     case packet_kind::answer:
       counters_.heartbeats.add();
-      is_sign_of_life_ = true;
+      is_heartbeat_only_ = true;
       if (head.kind == packet_kind::heartbeat &&
           peer->reachable.load(std::memory_order_relaxed))  // relaxed: we hold the progress lock
         send_heartbeat(head.from, packet_kind::answer);

@@ -13,7 +13,7 @@ namespace tri::wire {
 
 template <conduit Conduit>
 void conduit_port<Conduit>::heartbeat() {
-  // When no thread has polled since the last heartbeat, a sign of life may be queued behind much else: drain everything
+  // When no thread has polled since the last heartbeat, a heartbeat may be queued behind much else: drain everything
   // first. The limit is for peers that send without end.
   constexpr int most_polls = 1'000'000;
   const bool nobody_polls = !options_.funnelled && counters_.polls.read() == polls_at_last_heartbeat_;
@@ -31,7 +31,7 @@ void conduit_port<Conduit>::heartbeat() {
 
 // By the holder of the progress lock.
 template <conduit Conduit>
-void conduit_port<Conduit>::ask_for_signs_of_life() {
+void conduit_port<Conduit>::send_heartbeat_requests() {
   heartbeat_is_due_.store(false, std::memory_order_relaxed);  // relaxed: see heartbeat()
   for (peer_number number = 0; number < peers_.size(); ++number) {
     peer_record* const peer =
@@ -54,7 +54,7 @@ void conduit_port<Conduit>::ask_for_signs_of_life() {
 template <conduit Conduit>
 void conduit_port<Conduit>::send_heartbeat(peer_number to, packet_kind kind) {
   counters_.heartbeats.add();
-  is_sign_of_life_ = true;
+  is_heartbeat_only_ = true;
   send_unordered(to, kind, {});
 }
 

@@ -130,13 +130,13 @@ bool conduit_port<Conduit>::serve_memory() {
     if (!peer.waiting.empty()) ask_for_memory(peer, number);
   }
   bool something = false;
-  if (memory_->somebody_asks()) {
+  if (memory_->has_requests()) {
     const std::uint64_t notes = counters_.memory_control_messages.read();
     memory_->given_back(user_.memory_given_back());
     memory_->serve(*this);
     something = counters_.memory_control_messages.read() != notes;
   }
-  const bool asked_for = memory_->somebody_asks() || !refused_.empty();
+  const bool asked_for = memory_->has_requests() || !refused_.empty();
   if (memory_asked_for_.load(std::memory_order_relaxed) != asked_for)  // relaxed: see memory_is_asked_for()
     memory_asked_for_.store(asked_for, std::memory_order_relaxed);
   counters_.memory_in_use.set(memory_->in_use());

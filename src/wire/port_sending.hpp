@@ -65,7 +65,7 @@ void conduit_port<Conduit>::leave() {
       for (std::atomic<peer_record*>& of_peer : peers_)
         if (peer_record* const peer = of_peer.load(std::memory_order_relaxed)) drop_waiting_of(*peer);
     // The descriptor does not show either that a body would have memory now, or that memory was given back.
-    const bool waits = !refused_.empty() || (memory_.has_value() && memory_->somebody_asks());
+    const bool waits = !refused_.empty() || (memory_.has_value() && memory_->has_requests());
     if (asleep && ((packets_under_way_ != 0 && !Conduit::reports_sends) || waits)) {
       sleepers_.clear();
       counters_.wakes.add();
@@ -108,7 +108,7 @@ bool conduit_port<Conduit>::prepare_sleep() {
   take_outbox();
   send_open();
   // The descriptor does not show that memory was given back, or that a body would have memory now.
-  const bool wanted = !refused_.empty() || (memory_.has_value() && memory_->somebody_asks());
+  const bool wanted = !refused_.empty() || (memory_.has_value() && memory_->has_requests());
   bool may_sleep =
       !wanted && taken_ == nullptr && failures_.empty() && malformed_packet_.empty() && conduit_->prepare_sleep();
   if (may_sleep && options_.funnelled) {
@@ -131,7 +131,7 @@ bool conduit_port<Conduit>::progress() {
   // We are awake. Others may sleep on: this thread may be busy for long after its next send.
   if (!sleepers_.empty()) std::erase(sleepers_, this_thread());
   if (options_.funnelled) funnel_sleeps_.store(false, std::memory_order_relaxed);  // relaxed: it checks below
-  is_sign_of_life_ = false;
+  is_heartbeat_only_ = false;
   bool something = take_outbox();
   something |= send_open();
   something |= conduit_->progress(*this);
@@ -140,11 +140,11 @@ bool conduit_port<Conduit>::progress() {
   watch_senders();
   if (memory_.has_value()) something |= serve_memory();
   if (heartbeat_is_due_.load(std::memory_order_relaxed)) [[unlikely]]  // relaxed: see heartbeat()
-    ask_for_signs_of_life();
+    send_heartbeat_requests();
   something |= report_failures();
   take_outbox();  // messages sent by the callbacks must not wait for the next call
   send_open();
-  if (something && !is_sign_of_life_) counters_.moves.add();
+  if (something && !is_heartbeat_only_) counters_.moves.add();
   const std::string malformed = std::exchange(malformed_packet_, {});
   leave();
   if (!malformed.empty()) throw std::runtime_error(malformed);
@@ -368,7 +368,7 @@ void conduit_port<Conduit>::post_alone(peer_record& peer, peer_number to, std::s
 template <conduit Conduit>
 void conduit_port<Conduit>::sent(packet_token token) {
   auto* const packet = static_cast<outgoing_packet*>(token);
-  if (packet->messages == 0) is_sign_of_life_ = true;
+  if (packet->messages == 0) is_heartbeat_only_ = true;
   finish(packet);
 }
 

@@ -225,7 +225,7 @@ TEST_F(divisible_task_test, a_poster_that_has_waited_long_runs_what_the_absent_k
   std::uint32_t claims = 0;
   EXPECT_EQ(host.pes[1].help([&] { return ++claims < 1; }), 8u) << "an owner that is at work does not go early";
   EXPECT_FALSE(host.pes[0].finished(posted)) << "PE 2 has not come";
-  EXPECT_EQ(host.pes[0].run_for_the_absent(posted), 4u);
+  EXPECT_EQ(host.pes[0].run_reserved_chunks(posted), 4u);
   EXPECT_TRUE(host.pes[0].finished(posted));
   EXPECT_EQ(host.pes[2].help(), 0u) << "nothing is left for the late one";
   host.pes[0].finish(posted);

@@ -177,7 +177,7 @@ TEST_P(under, a_death_that_the_launcher_ignores_is_seen_by_the_local_peers) {
 }
 
 // Ranks 1 and 2 get a network namespace each, so they are hosts of their own. PMI-1 needs no network.
-TEST_P(under, who_cannot_share_memory_is_another_host) {
+TEST_P(under, processes_that_cannot_share_memory_are_different_hosts) {
   if (openmpi() || geteuid() != 0) GTEST_SKIP() << "needs root, and a launcher that speaks over a descriptor";
   const auto spread = [](std::vector<std::string> arguments) {
     std::vector<std::string> words = command(4, {});

@@ -125,10 +125,10 @@ void start_daemon() {
 
 // Sends garbage over a connection of its own before the process joins.
 void send_garbage() {
-  const tri::os::packet_socket stranger = tri::os::packet_socket::connect(std::getenv(tri::config::job_variable));
+  const tri::os::packet_socket untrusted = tri::os::packet_socket::connect(std::getenv(tri::config::job_variable));
   const char text[] = "this is no bootstrap message";
-  stranger.send(std::as_bytes(std::span(text)));
-  const tri::os::packet answer = stranger.receive();
+  untrusted.send(std::as_bytes(std::span(text)));
+  const tri::os::packet answer = untrusted.receive();
   say("garbage: " + std::get<rejected_message>(decode(answer.bytes)).text);
 }
 

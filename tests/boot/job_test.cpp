@@ -206,7 +206,7 @@ TEST(job, only_the_first_process_reads_standard_input) {
   EXPECT_EQ(started.output(), "");
 }
 
-TEST(job, a_stranger_that_sends_garbage_is_refused_and_does_no_harm) {
+TEST(job, an_untrusted_peer_that_sends_garbage_is_refused_and_does_no_harm) {
   launched_job started(probe(2, {"garbage", "1"}));
   EXPECT_EQ(started.wait(), 0) << started.output();
   EXPECT_THAT(started.output(), HasSubstr("garbage: a message starts with 0x"));

@@ -68,7 +68,7 @@ TEST(node_record, is_checked_when_it_is_read) {
   expect_refused(bytes_of(bad), "version 2 instead of 1: the processes come from different versions of Trireme");
   bad = record;
   bad.host_name.fill('x');
-  expect_refused(bytes_of(bad), "has no end");
+  expect_refused(bytes_of(bad), "is not terminated");
 }
 
 // Ranks dealt out to machines like cards, as `mpirun --map-by node` does.

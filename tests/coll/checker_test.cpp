@@ -164,7 +164,15 @@ TEST(checker, structure) {
                            {});
               }),
               HasSubstr("splits an element of 4 bytes"));
-  std::vector<plan> plans = plans_of(pair_of_hosts, [](plan_builder&) {});
+  EXPECT_THAT(with([](plan_builder& b) {
+                const std::uint64_t at = b.new_scratch(16);
+                b.copy(b.own(buffer::scratch, at), b.own(buffer::scratch, at + 4), 8, {});
+              }),
+              HasSubstr("its source and its target overlap"));
+  std::vector<plan> plans =
+      plans_of(pair_of_hosts, [](plan_builder& b) { b.copy(b.own(buffer::input), b.own(buffer::output), 8, {}); });
+  plans[0].steps[0].first_dependency = 7;
+  EXPECT_EQ(problem_of(pair_of_hosts, plans), "the dependencies of the steps of rank 0 are no ranges of its list");
   plans.pop_back();
   EXPECT_EQ(problem_of(pair_of_hosts, plans), "1 plans for 2 ranks");
 }
@@ -270,17 +278,39 @@ TEST(mutants, are_refused) {
         }
     }
   EXPECT_GT(refused, 30'000);
-  int accepted = 0;
-  int tried = 0;
-  for (const auto& [name, counted] : dependencies) {
-    accepted += counted.accepted;
-    tried += counted.tried;
-  }
-  EXPECT_LT(accepted, tried / 3) << "a wait for all signals needs no dependency on the own one";
-  for (const char* name :
-       {"broadcast multi_object", "broadcast binomial", "scatter multi_object", "gather multi_object",
-        "allgather bruck", "allgather ring", "allreduce recursive_doubling", "reduce_scatter pairwise"})
-    EXPECT_EQ(dependencies.at(name).accepted, 0) << name << " has no dependency that it does not need";
+  // Dependencies that others imply: a wait for the signals of all ranks needs none on the own one. The counts change
+  // with the algorithms; of those that are not named every dependency is needed.
+  const std::map<std::string, int> implied = {
+      {"allgather multi_object_bruck", 58},
+      {"allgather multi_object_ring", 156},
+      {"allgather single_leader_bruck", 80},
+      {"allgather single_leader_ring", 156},
+      {"allreduce multi_object_bruck", 170},
+      {"allreduce multi_object_ring", 304},
+      {"allreduce multi_object_tree", 86},
+      {"allreduce rabenseifner", 50},
+      {"allreduce ring", 210},
+      {"allreduce single_leader_bruck", 232},
+      {"allreduce single_leader_ring", 291},
+      {"alltoall multi_object", 140},
+      {"alltoall single_leader", 140},
+      {"barrier dissemination", 3},
+      {"barrier multi_object", 61},
+      {"barrier single_leader", 83},
+      {"exscan multi_object", 203},
+      {"exscan single_leader", 255},
+      {"reduce binomial", 14},
+      {"reduce multi_object", 45},
+      {"reduce multi_object_parts", 87},
+      {"reduce single_leader", 64},
+      {"reduce_scatter multi_object", 144},
+      {"reduce_scatter single_leader", 144},
+      {"scan hillis_steele", 5},
+      {"scan multi_object", 205},
+      {"scan single_leader", 257},
+  };
+  for (const auto& [name, counted] : dependencies)
+    EXPECT_EQ(counted.accepted, implied.contains(name) ? implied.at(name) : 0) << name << ", of " << counted.tried;
 }
 
 TEST(published_algorithms, without_their_flaw_are_right) {

@@ -35,14 +35,14 @@ TEST(shape, numbers_ranks_host_by_host) {
 }
 
 TEST(shape, refuses_numbers_below_one) {
-  EXPECT_THAT([] { shape::uniform(0, 1); }, ThrowsMessage<std::invalid_argument>("0 hosts; 1 or more would be right"));
+  EXPECT_THAT([] { shape::uniform(0, 1); }, ThrowsMessage<std::invalid_argument>("0 hosts; it must be 1 or more"));
   EXPECT_THAT([] { shape::uniform(2, -1); },
-              ThrowsMessage<std::invalid_argument>("-1 ranks on each host; 1 or more would be right"));
+              ThrowsMessage<std::invalid_argument>("-1 ranks on each host; it must be 1 or more"));
   EXPECT_THAT(
       [] {
         shape::of_table(std::vector{2, 0});
       },
-      ThrowsMessage<std::invalid_argument>("a host with 0 ranks; 1 or more would be right"));
+      ThrowsMessage<std::invalid_argument>("a host with 0 ranks; it must be 1 or more"));
   EXPECT_THAT([] { shape::of_table({}); }, ThrowsMessage<std::invalid_argument>(HasSubstr("is empty")));
   EXPECT_THAT([] { shape::uniform(1 << 20, 1 << 20); }, ThrowsMessage<std::invalid_argument>(HasSubstr("more ranks")));
 }
@@ -59,10 +59,10 @@ TEST(request, names_the_value_that_is_wrong) {
   request asked = request_of(collective::gather, shape::uniform(2, 2), 8, 3);
   EXPECT_THAT(problem(asked), IsEmpty());
   asked.root = 4;
-  EXPECT_EQ(problem(asked), "root 4 of 4 ranks; 0 to 3 would be right");
+  EXPECT_EQ(problem(asked), "root 4 of 4 ranks; it must be 0 to 3");
   asked.root = 0;
   asked.extent = 0;
-  EXPECT_EQ(problem(asked), "elements of 0 bytes; 1 or more would be right");
+  EXPECT_EQ(problem(asked), "elements of 0 bytes; it must be 1 or more");
   asked.extent = 8;
   asked.blocks = block_layout::of_table(std::vector<std::uint64_t>{1, 2, 3});
   EXPECT_EQ(problem(asked), "blocks of 3 ranks are given; there are 4");

@@ -409,7 +409,7 @@ TEST(sleeps, a_ring_for_one_wakes_any_of_those_who_sleep) {
   EXPECT_THAT(woken, testing::ElementsAre(1, 2));
 }
 
-TEST(sleeps, who_is_not_woken_sleeps_for_ever) {
+TEST(sleeps, a_sleeper_that_is_not_woken_sleeps_for_ever) {
   const body sleeps = [](shared& all) { syscall(SYS_futex, &all.word[0], FUTEX_WAIT, 0, nullptr, nullptr, 0); };
   const body rings = [](shared& all) {
     all.word[0].store(1, relaxed);

@@ -97,7 +97,7 @@ class credit_pool_world final : private credit_pool_owner {
                                std::to_string(peer.received) + " messages came");
       if (peer.known && peer.account.asking != 0) throw std::logic_error("somebody still asks for memory");
     }
-    if (memory_.somebody_asks()) throw std::logic_error("the queue of those that ask is not empty");
+    if (memory_.has_requests()) throw std::logic_error("the queue of those that ask is not empty");
   }
 
   void encode(explore::fingerprint& state) const {
@@ -168,7 +168,7 @@ class credit_pool_world final : private credit_pool_owner {
       if (scope_->may_lose && !failed_) steps_.push_back({step_kind::lose, number});
     }
     if (!in_use_.empty()) steps_.push_back({step_kind::run});
-    if (changed_ && memory_.somebody_asks()) steps_.push_back({step_kind::look});
+    if (changed_ && memory_.has_requests()) steps_.push_back({step_kind::look});
   }
 
   bool post(peer_number number) {

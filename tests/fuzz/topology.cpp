@@ -3,7 +3,7 @@
 //
 // Of XML, what is ours is to walk through whatever hwloc has made of a file. Its own reader is not covered: hwloc 2.9
 // ends some damaged files by a signal, and no error of ours can come before that. A process reads an XML file only if
-// its own user names one, so the guard is not to name files of strangers (docs/user/security.md says so). The files
+// its own user names one, so the guard is not to name files of other users (docs/user/security.md says so). The files
 // here are those that hwloc writes of machines which the input describes: a synthetic one, some of its parts taken
 // away, grouped or forbidden.
 #include <hwloc.h>

@@ -2,8 +2,8 @@
 // messages as the scheduler does. The first byte selects: a port ('p'), a message ('m'), an address of a port ('a').
 //
 // Of a port, the second byte says what it was opened with; then come events, each a byte and what belongs to it. The
-// tag of the port is in the seeds. Check values of packets are made right where the event says so: they find strangers,
-// not what somebody writes who knows the secret.
+// tag of the port is in the seeds. Check values of packets are made right where the event says so: they find untrusted
+// peers, not what somebody writes who knows the secret.
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>

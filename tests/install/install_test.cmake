@@ -30,7 +30,7 @@ if(WAY STREQUAL "exec")  # MPI_PROGRAM, unmodified; it says so when it talked to
   file(RENAME "${prefix}" "${prefix} with a space")
   execute_process(COMMAND "${prefix} with a space/bin/trireme" exec --mpi -- "${MPI_PROGRAM}"
     RESULT_VARIABLE status OUTPUT_VARIABLE output ERROR_VARIABLE output)
-  if(status EQUAL 0 OR NOT output MATCHES "LD_PRELOAD has no way to write a space")
+  if(status EQUAL 0 OR NOT output MATCHES "spaces and colons separate the names in LD_PRELOAD")
     message(FATAL_ERROR "a command that cannot preload its library ended with ${status} and said:\n${output}")
   endif()
   return()

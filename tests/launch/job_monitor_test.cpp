@@ -100,7 +100,7 @@ TEST(job_monitor, a_clean_job) {
   EXPECT_EQ(job.monitor.exit_status(), 0);
 }
 
-TEST(job_monitor, addresses_go_to_whoever_asks) {
+TEST(job_monitor, addresses_go_to_every_process_that_asks) {
   monitored job(2);
   job.join_all();
   job.monitor.published_address(1, std::vector<std::byte>(5));
@@ -210,7 +210,7 @@ TEST(job_monitor, mismatches) {
   EXPECT_THAT(hosts.message(), HasSubstr("has hosts=2, but process 0 (pid 100) has hosts=1; all must have the same"));
 }
 
-TEST(job_monitor, strangers_are_refused_without_harm) {
+TEST(job_monitor, untrusted_peers_are_refused_without_harm) {
   monitored job(2);
   EXPECT_THAT(job.hello(2).value(), HasSubstr("there is no process 2 in this job of 2"));
   EXPECT_THAT(job.hello(-1).value(), HasSubstr("there is no process -1"));

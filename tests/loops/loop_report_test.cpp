@@ -88,7 +88,7 @@ TEST(site_times, steps_are_from_begin_to_begin_but_for_those_with_a_run_on_one_c
   EXPECT_THAT(site.row(1.0).steps, testing::ElementsAre(100.0, 250.0, 100.0));
 }
 
-TEST(site_times, who_never_came_was_idle_all_the_time) {  // K27
+TEST(site_times, a_participant_that_never_came_was_idle_all_the_time) {  // K27
   site_times site(std::source_location::current());
   const loop_times times = times_of(10, {{0, 100, 100, 1}, {}});
   site.add({.began = 0, .ended = 100, .participants = 2, .times = &times}, schedules::parse_schedule("static"));

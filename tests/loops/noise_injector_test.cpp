@@ -105,34 +105,34 @@ struct virtual_time {
   }
 };
 
-TEST(thread_injector, holds_up_who_asks_after_an_event_has_begun) {
+TEST(thread_injector, delays_a_victim_that_asks_after_an_event_has_begun) {
   virtual_time time;
   thread_injector noise({.kind = kind::sleeping, .period = 100us, .duration = 7us, .together = true}, 2, time.clock());
-  noise.hold_up(0);  // event 0 begins at once
+  noise.delay(0);  // event 0 begins at once
   EXPECT_THAT(time.slept, ElementsAre(7us));
-  noise.hold_up(0);
+  noise.delay(0);
   time.now = 1h + 99'999ns;
-  noise.hold_up(0);
+  noise.delay(0);
   EXPECT_THAT(time.slept, ElementsAre(7us)) << "nothing has begun";
   time.now = 1h + 100us;
-  noise.hold_up(0);
+  noise.delay(0);
   EXPECT_THAT(time.slept, ElementsAre(7us, 7us));
-  noise.hold_up(1);
+  noise.delay(1);
   EXPECT_THAT(time.slept, ElementsAre(7us, 7us, 7us)) << "each victim has its own";
   const counts sum = noise.so_far();
   EXPECT_EQ(sum.events, 3u);
-  EXPECT_EQ(sum.held_up, 21us);
+  EXPECT_EQ(sum.delayed, 21us);
   EXPECT_EQ(sum.missed, 1u) << "event 0 of victim 1";
 }
 
-TEST(thread_injector, who_was_elsewhere_for_long_is_held_up_once) {
+TEST(thread_injector, a_victim_that_was_elsewhere_for_long_is_delayed_once) {
   virtual_time time;
   thread_injector noise({.kind = kind::sleeping, .period = 100us, .duration = 7us, .together = true}, 1, time.clock());
   time.now += 1050us;  // events 0 to 10 have begun
-  noise.hold_up(0);
+  noise.delay(0);
   EXPECT_THAT(time.slept, ElementsAre(7us));
   EXPECT_EQ(noise.so_far().missed, 10u);
-  noise.hold_up(0);
+  noise.delay(0);
   EXPECT_THAT(time.slept, ElementsAre(7us));
 }
 
@@ -140,17 +140,17 @@ TEST(thread_injector, computing_passes_the_time_without_sleeping) {
   virtual_time time;
   thread_injector noise({.period = 100us, .duration = 7us, .together = true}, 1, time.clock());
   time.per_look = 1us;
-  noise.hold_up(0);
+  noise.delay(0);
   EXPECT_THAT(time.slept, ElementsAre());
   EXPECT_EQ(time.now, 1h + 9us) << "one look to find the event, one at its beginning, then seven";
-  EXPECT_EQ(noise.so_far().held_up, 7us);
+  EXPECT_EQ(noise.so_far().delayed, 7us);
 }
 
-TEST(thread_injector, nobody_is_held_up_after_stop) {
+TEST(thread_injector, no_victim_is_delayed_after_stop) {
   virtual_time time;
   thread_injector noise({.kind = kind::sleeping, .period = 100us, .duration = 7us, .together = true}, 1, time.clock());
   noise.stop();
-  noise.hold_up(0);
+  noise.delay(0);
   EXPECT_THAT(time.slept, ElementsAre());
   EXPECT_EQ(noise.so_far().events, 0u);
 }
@@ -159,7 +159,7 @@ TEST(thread_injector, numbers_of_victims_are_checked) {
   virtual_time time;
   thread_injector noise({}, 3, time.clock());
   for (const int wrong : {-1, 3})
-    EXPECT_THAT([&] { noise.hold_up(wrong); }, ThrowsMessage<std::out_of_range>(HasSubstr("numbered 0 to 2")));
+    EXPECT_THAT([&] { noise.delay(wrong); }, ThrowsMessage<std::out_of_range>(HasSubstr("numbered 0 to 2")));
 }
 
 TEST(thread_injector, the_time_lost_over_many_calls_is_that_of_the_events) {
@@ -168,14 +168,14 @@ TEST(thread_injector, the_time_lost_over_many_calls_is_that_of_the_events) {
   thread_injector noise(wanted, 1, time.clock());
   const sequence events(wanted, 0);
   while (time.now < 1h + 200ms) {
-    noise.hold_up(0);
+    noise.delay(0);
     time.now += 1us;  // of work
   }
   nanoseconds expected{0};
   std::uint64_t count = 0;
   for (; events.at(count).begin < 200ms; ++count) expected += events.at(count).duration;
   EXPECT_EQ(noise.so_far().events, count);
-  EXPECT_EQ(noise.so_far().held_up, expected);
+  EXPECT_EQ(noise.so_far().delayed, expected);
   EXPECT_EQ(noise.so_far().missed, 0u);
 }
 
@@ -183,7 +183,7 @@ TEST(thread_injector, participants_of_a_loop_use_it_at_the_same_time) {
   thread_injector noise({.kind = kind::sleeping, .period = 20us, .duration = 1us}, loop_participants());
   std::vector<int> runs(20000);
   parallel_for(static_cast<int>(runs.size()), [&](int i, int participant) {
-    noise.hold_up(participant);
+    noise.delay(participant);
     ++runs[static_cast<std::size_t>(i)];
   });
   EXPECT_THAT(runs, ::testing::Each(1));
@@ -196,7 +196,7 @@ TEST(core_injector, takes_processor_time_from_its_cores_until_it_is_stopped) {
   noise.stop();
   const counts stopped = noise.so_far();
   EXPECT_GE(stopped.events, 5u);
-  EXPECT_EQ(stopped.held_up, 50us * static_cast<std::int64_t>(stopped.events));
+  EXPECT_EQ(stopped.delayed, 50us * static_cast<std::int64_t>(stopped.events));
   EXPECT_THAT(noise.priority(), ::testing::AnyOf("SCHED_FIFO", "ordinary"));
   noise.stop();
   EXPECT_EQ(noise.so_far().events, stopped.events);

@@ -314,7 +314,7 @@ TEST_F(errors, stall_reports_name_what_is_waited_for) {
           },
           soon),
       ExitedWithCode(1),
-      "waits for a result that cannot come: for 0.1 s no message has been under way\n  PE 0: a future of double");
+      "waits for a result that cannot come: for 0.1 s no message has been in flight\n  PE 0: a future of double");
   EXPECT_EXIT(run_on_pes(
                   2,
                   [] {

@@ -50,9 +50,9 @@ std::string program(const std::string& name) { return PROGRAMS "/" + name; }
 std::string with_threads(int threads) { return fmt::format("OMP_NUM_THREADS={} ", threads); }
 std::string exec(const std::string& options) { return TRIREME_COMMAND " exec --omp " + options + " "; }
 
-// "loops taken 12, left to the OpenMP runtime 3" as it stands in `text` behind `before`.
+// "loops intercepted 12, passed through to the OpenMP runtime 3" as it stands in `text` behind `before`.
 std::string counts(const std::string& text, const std::string& before) {
-  const std::regex pattern(before + "[^\n]*(loops taken [0-9]+, left to the OpenMP runtime [0-9]+)");
+  const std::regex pattern(before + "[^\n]*(loops intercepted [0-9]+, passed through to the OpenMP runtime [0-9]+)");
   std::smatch found;
   return std::regex_search(text, found, pattern) ? found[1].str() : "no line that begins with " + before;
 }
@@ -99,7 +99,7 @@ TEST_P(counting_program, gives_the_same_under_every_schedule_and_number_of_threa
       ASSERT_EQ(under.status, 0) << under.output << under.errors;
       ASSERT_EQ(under.output, alone.output);
       ASSERT_EQ(counts(under.errors, "trireme omp: "), counts(under.errors, "expected: ")) << under.errors;
-      ASSERT_THAT(under.errors, ::testing::Not(HasSubstr("loops taken 0,")));
+      ASSERT_THAT(under.errors, ::testing::Not(HasSubstr("loops intercepted 0,")));
     }
   }
 }
@@ -116,7 +116,7 @@ TEST_P(quiet_program, prints_nothing_that_was_not_asked_for) {
 TEST_P(quiet_program, leaves_all_loops_alone_when_asked) {
   const result under = run(with_threads(2) + exec("--report --schedule native") + path());
   EXPECT_EQ(under.status, 0);
-  EXPECT_THAT(under.errors, HasSubstr("schedule native: loops taken 0, left to the OpenMP runtime "));
+  EXPECT_THAT(under.errors, HasSubstr("schedule native: loops intercepted 0, passed through to the OpenMP runtime "));
   EXPECT_THAT(under.errors, HasSubstr(": schedule is `native`\n"));
 }
 INSTANTIATE_TEST_SUITE_P(omp, quiet_program, ::testing::Values("kernels_gcc", "kernels_clang"), name_of);
@@ -127,7 +127,7 @@ TEST_P(waiting_program, ends_under_every_number_of_threads) {
     const result under = run(with_threads(threads) + exec("--report") + path());
     EXPECT_EQ(under.status, 0) << threads << " threads: " << under.errors;
     EXPECT_EQ(under.output, "all loops ended\n") << threads << " threads";
-    EXPECT_THAT(under.errors, HasSubstr(threads == 1 ? "loops taken 400," : "loops taken 800,"));
+    EXPECT_THAT(under.errors, HasSubstr(threads == 1 ? "loops intercepted 400," : "loops intercepted 800,"));
   }
 }
 INSTANTIATE_TEST_SUITE_P(omp, waiting_program, ::testing::Values("waiting_iterations_gcc", "waiting_iterations_clang"),
@@ -143,8 +143,9 @@ TEST_P(asking_program, gets_what_it_asks_for_by_the_means_of_the_standard) {
             run(variable + with_threads(threads) + exec("--report") + path() + (sets ? " set " : " variable ") + asked);
         EXPECT_EQ(under.status, 0) << under.errors;
         EXPECT_EQ(under.output, "wrong 0, split chunks 0\n") << asked << ", " << threads << " threads, set " << sets;
-        EXPECT_THAT(under.errors, HasSubstr(asked[0] == 'd' ? "loops taken 100, left to the OpenMP runtime 0"
-                                                            : "loops taken 0, left to the OpenMP runtime 200"));
+        EXPECT_THAT(under.errors,
+                    HasSubstr(asked[0] == 'd' ? "loops intercepted 100, passed through to the OpenMP runtime 0"
+                                              : "loops intercepted 0, passed through to the OpenMP runtime 200"));
       }
     }
   }
@@ -156,8 +157,8 @@ class forking_program : public drop_in {};
 TEST_P(forking_program, reports_parent_and_child_apart_and_nothing_of_other_programs) {
   const result under = run(with_threads(2) + exec("--report") + path());
   EXPECT_EQ(under.output, "parent 4950, child 7, shell 3\n");
-  EXPECT_THAT(under.errors, HasSubstr("loops taken 2, left to the OpenMP runtime 0\n"));
-  EXPECT_THAT(under.errors, HasSubstr("loops taken 1, left to the OpenMP runtime 0\n"));
+  EXPECT_THAT(under.errors, HasSubstr("loops intercepted 2, passed through to the OpenMP runtime 0\n"));
+  EXPECT_THAT(under.errors, HasSubstr("loops intercepted 1, passed through to the OpenMP runtime 0\n"));
   EXPECT_THAT(under.errors, ::testing::Not(HasSubstr("/sh (process")));
 }
 INSTANTIATE_TEST_SUITE_P(omp, forking_program, ::testing::Values("forking_gcc", "forking_clang"), name_of);
@@ -175,14 +176,14 @@ TEST(static_loops, are_shared_out_by_weights_that_change_between_regions_only) {
       EXPECT_EQ(under.status, 0) << under.output;
       EXPECT_EQ(under.output, alone.output);
       const std::string expected = under.errors.substr(under.errors.find("expected: ") + 10);
-      EXPECT_THAT(under.errors, HasSubstr("loops taken 0, left to the OpenMP runtime 0, " +
+      EXPECT_THAT(under.errors, HasSubstr("loops intercepted 0, passed through to the OpenMP runtime 0, " +
                                           expected.substr(0, expected.find('\n') + 1)));
       EXPECT_THAT(under.errors, HasSubstr("the slow thread has less\n"));
       EXPECT_THAT(under.errors, HasSubstr(" threads: weights "));
     }
     const result other = run(with_threads(threads) + exec("--report") + path);
     EXPECT_EQ(other.output, alone.output);
-    EXPECT_THAT(other.errors, HasSubstr("loops taken 0, left to the OpenMP runtime 0\n"));
+    EXPECT_THAT(other.errors, HasSubstr("loops intercepted 0, passed through to the OpenMP runtime 0\n"));
     EXPECT_THAT(other.errors, HasSubstr("the slow thread has its equal share\n"));
   }
 }
@@ -199,7 +200,8 @@ TEST(drop_in_programs, a_runtime_that_comes_late_and_private_is_found) {
   const result under = run(with_threads(3) + exec("--report") + PLUG_IN_USER + plug_ins);
   EXPECT_EQ(under.status, 0);
   EXPECT_EQ(under.output, count == 2 ? "499500 45\n499500 45\n" : "499500 45\n");
-  EXPECT_THAT(under.errors, HasSubstr("loops taken " + std::to_string(2 * count) + ", left to the OpenMP runtime 0\n"));
+  EXPECT_THAT(under.errors, HasSubstr("loops intercepted " + std::to_string(2 * count) +
+                                      ", passed through to the OpenMP runtime 0\n"));
 }
 
 // Two modules of an interpreter, each with a libgomp of its own.
@@ -212,7 +214,7 @@ TEST(drop_in_programs, each_library_keeps_the_runtime_that_it_brings) {
     const result under = run(with_threads(3) + exec("--report") + PLUG_IN_USER + libraries);
     EXPECT_EQ(under.output, right);
     EXPECT_EQ(under.status, 0);
-    EXPECT_THAT(under.errors, HasSubstr("loops taken 6, left to the OpenMP runtime 0\n"));
+    EXPECT_THAT(under.errors, HasSubstr("loops intercepted 6, passed through to the OpenMP runtime 0\n"));
   }
 }
 
@@ -222,8 +224,10 @@ TEST(drop_in_programs, programs_without_openmp_run_as_always) {
   EXPECT_EQ(echo.output, "out\n");
   EXPECT_EQ(echo.errors, "err\n");
   const result report = run(exec("--report") + "true");
-  EXPECT_THAT(report.errors,
-              HasSubstr("loops taken 0, left to the OpenMP runtime 0\n  the process has loaded no OpenMP runtime"));
+  EXPECT_THAT(
+      report.errors,
+      HasSubstr(
+          "loops intercepted 0, passed through to the OpenMP runtime 0\n  the process has loaded no OpenMP runtime"));
 }
 
 TEST(drop_in_report, names_call_sites_and_reasons) {
@@ -232,7 +236,7 @@ TEST(drop_in_report, names_call_sites_and_reasons) {
   EXPECT_THAT(under.errors, HasSubstr(program("loop_kinds_gcc") + " (process "));
   EXPECT_THAT(under.errors, HasSubstr(": ordered\n"));
   EXPECT_THAT(under.errors, HasSubstr(": dependences between iterations (doacross)\n"));
-  EXPECT_THAT(under.errors, HasSubstr(": no parallel region around it that the drop-in saw begin\n"));
+  EXPECT_THAT(under.errors, HasSubstr(": the drop-in did not intercept the start of its parallel region\n"));
   EXPECT_THAT(under.errors, ::testing::ContainsRegex("taken +600  [^\n]*loop_kinds"));
 }
 

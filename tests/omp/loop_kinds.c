@@ -514,6 +514,6 @@ int main(void) {
   many_arguments();
   automatic_kind();
   printf("%s\n", failures == 0 ? "all well" : "FAILED");
-  fprintf(stderr, "expected: loops taken %ld, left to the OpenMP runtime %ld\n", taken, left);
+  fprintf(stderr, "expected: loops intercepted %ld, passed through to the OpenMP runtime %ld\n", taken, left);
   return failures == 0 ? 0 : 1;
 }

@@ -16,7 +16,7 @@ program loop_kinds_fortran
   else
     print '(a)', 'FAILED'
   end if
-  write (error_unit, '(a,i0,a)') 'expected: loops taken ', taken, ', left to the OpenMP runtime 0'
+  write (error_unit, '(a,i0,a)') 'expected: loops intercepted ', taken, ', passed through to the OpenMP runtime 0'
   if (failures > 0) stop 1
 
 contains

@@ -71,6 +71,6 @@ int main(void) {
   }
   verify_times("region in two calls inside a loop", 5);
   printf("%s\n", failures == 0 ? "all well" : "FAILED");
-  fprintf(stderr, "expected: loops taken %ld, left to the OpenMP runtime %ld\n", taken, left);
+  fprintf(stderr, "expected: loops intercepted %ld, passed through to the OpenMP runtime %ld\n", taken, left);
   return failures == 0 ? 0 : 1;
 }

@@ -27,6 +27,6 @@ int main(void) {
     failures += in_region != 40 || in_target != 100 * threads || behind != 60;
   }
   printf("%s\n", failures == 0 ? "all well" : "FAILED");
-  fprintf(stderr, "expected: loops taken %ld, left to the OpenMP runtime %ld\n", taken, left);
+  fprintf(stderr, "expected: loops intercepted %ld, passed through to the OpenMP runtime %ld\n", taken, left);
   return failures == 0 ? 0 : 1;
 }

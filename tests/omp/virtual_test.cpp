@@ -94,7 +94,7 @@ TEST_P(loop_program, gives_the_same_and_its_loops_are_taken) {
     EXPECT_EQ(under.status, 0) << under.output << under.errors;
     EXPECT_EQ(under.output, alone.output);
     EXPECT_GT(contexts_in(under), 0u);
-    EXPECT_THAT(under.errors, HasSubstr(", left to the OpenMP runtime 0\n"));
+    EXPECT_THAT(under.errors, HasSubstr(", passed through to the OpenMP runtime 0\n"));
   }
 }
 INSTANTIATE_TEST_SUITE_P(omp, loop_program,
@@ -153,7 +153,7 @@ TEST_F(virtual_threads, are_not_given_to_programs_that_cannot_have_them) {
   for (const refused& each : {
            refused{"virtual_unsupported_threadprivate_gcc",
                    "has thread-local data (threadprivate, thread_local, __thread)"},
-           refused{"virtual_unsupported_pthreads_gcc", "lock: it has to do with threads itself"},
+           refused{"virtual_unsupported_pthreads_gcc", "lock: it calls thread functions (pthread or C11) itself"},
            refused{"virtual_unsupported_in_library_gcc", "libvirtual_unsupported.so has thread-local data"},
            refused{"loop_kinds_gcc", "uses GOMP_doacross_post: not possible with virtual threads"},
            refused{"old_entries_gcc", "uses GOMP_parallel_start: not possible with virtual threads"},

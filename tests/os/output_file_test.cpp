@@ -1,4 +1,4 @@
-// Files for the user: whole or not at all, and never where a stranger's link leads.
+// Files for the user: whole or not at all, and never where a link of another user leads.
 #include "os/output_file.hpp"
 
 #include <gmock/gmock.h>
@@ -80,7 +80,7 @@ TEST_F(output_file_test, says_what_is_wrong) {
   EXPECT_THAT([&] { write_output_file(path(""), ""); }, ThrowsMessage<std::runtime_error>(HasSubstr("Is a directory")));
 }
 
-TEST_F(output_file_test, does_not_follow_what_a_stranger_has_put_there) {
+TEST_F(output_file_test, does_not_follow_a_link_of_another_user) {
   if (!tri::testing::can_be_another_user()) GTEST_SKIP() << tri::testing::why_no_other_user;
   tri::testing::write_file(path("precious"), "old");
   fs::create_symlink("precious", path("link"));
@@ -96,8 +96,8 @@ TEST_F(output_file_test, does_not_follow_what_a_stranger_has_put_there) {
               ThrowsMessage<std::runtime_error>(HasSubstr("it is not a regular file, and of user 65534")));
 }
 
-// The stranger's file goes; who has it open reads what was there before.
-TEST_F(output_file_test, replaces_a_file_that_a_stranger_has_put_there) {
+// The other user's file goes; who has it open reads what was there before.
+TEST_F(output_file_test, replaces_a_file_of_another_user) {
   if (!tri::testing::can_be_another_user()) GTEST_SKIP() << tri::testing::why_no_other_user;
   tri::testing::write_file(path("theirs"), "old");
   ASSERT_EQ(chown(path("theirs").c_str(), another_user, another_user), 0);

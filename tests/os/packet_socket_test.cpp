@@ -58,7 +58,7 @@ TEST(packet_socket, what_was_sent_before_an_end_that_did_not_read_arrives) {
   EXPECT_EQ(ends.b.receive().what, packet::state::closed);
 }
 
-TEST(packet_socket, listener_that_goes_closes_who_was_not_let_in) {
+TEST(packet_socket, listener_that_goes_closes_connections_that_were_not_accepted) {
   const std::string name = unused_name();
   packet_socket listener = packet_socket::listen(name);
   const packet_socket outside = packet_socket::connect(name);

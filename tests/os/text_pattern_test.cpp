@@ -19,8 +19,8 @@ TEST(text_pattern, has_groups_alternatives_and_classes) {
   const text_pattern pattern("ucx/.*/(one_way|stream)");
   EXPECT_TRUE(pattern.is_found_in("wire/ucx/loopback/stream/8"));
   EXPECT_FALSE(pattern.is_found_in("wire/tcp/loopback/stream/8"));
-  EXPECT_TRUE(text_pattern("taken [1-9]").is_found_in("loops taken 12"));
-  EXPECT_FALSE(text_pattern("taken [1-9]").is_found_in("loops taken 0"));
+  EXPECT_TRUE(text_pattern("intercepted [1-9]").is_found_in("loops intercepted 12"));
+  EXPECT_FALSE(text_pattern("intercepted [1-9]").is_found_in("loops intercepted 0"));
 }
 
 TEST(text_pattern, refuses_what_is_no_expression) {

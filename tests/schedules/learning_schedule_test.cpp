@@ -65,7 +65,7 @@ TEST(weighted, also_with_tasklets_and_bands) {
   }
 }
 
-TEST(tasklets, stay_with_who_ran_them_last) {
+TEST(tasklets, stay_with_the_participant_that_ran_them_last) {
   const auto kept = [](const char* schedule) {
     learning_schedule chosen;
     std::vector<std::uint32_t> before;

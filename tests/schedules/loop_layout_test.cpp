@@ -285,7 +285,7 @@ TEST(layout, tags_keep_tasklets_where_they_were) {  // K15
   EXPECT_LT(retained(false), 0.6);
 }
 
-TEST(layout, tagged_tasklets_of_who_is_held_up_go_to_others) {  // K16
+TEST(layout, tagged_tasklets_of_a_delayed_participant_go_to_others) {  // K16
   std::vector<std::uint32_t> owners(32);
   for (std::uint32_t task = 0; task < 32; ++task) owners[task] = task % 4;
   layout_inputs known;

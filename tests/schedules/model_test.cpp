@@ -159,7 +159,7 @@ TEST(fraction_search, everywhere_finds_the_best_of_the_full_sweep) {  // K11
   std::vector<double> asked;
   while (const auto fraction = search.next()) {
     asked.push_back(*fraction);
-    search.told(time_at(*fraction));
+    search.report(time_at(*fraction));
   }
   EXPECT_EQ(asked.size(), 42u);
   EXPECT_EQ(search.trials(), 42u);
@@ -180,14 +180,14 @@ TEST(fraction_search, everywhere_finds_the_best_of_the_full_sweep) {  // K11
 
 TEST(fraction_search, the_curve_as_a_table) {  // K12
   fraction_search search = fraction_search::everywhere({.step = 0.5, .trials = 2});
-  for (const double time : {5.0, 7.0, 3.0, 3.0}) search.told(time);
+  for (const double time : {5.0, 7.0, 3.0, 3.0}) search.report(time);
   EXPECT_EQ(search.to_csv(), "static_fraction,mean,deviation,trials\n0,6,1.4142135623730951,2\n0.5,3,0,2\n");
   EXPECT_EQ(search.best(), 0.5);
   sim::region what;
   what.iteration_time = 1;
   what.noise = {{0, 0.0, 50.0}};
   fraction_search noisy = fraction_search::everywhere({.step = 0.05, .trials = 1});
-  while (const auto fraction = noisy.next()) noisy.told(run_once("hybrid,chunk=1", *fraction, what, 400, 4));
+  while (const auto fraction = noisy.next()) noisy.report(run_once("hybrid,chunk=1", *fraction, what, 400, 4));
   EXPECT_LT(noisy.best(), 1.0) << "with noise, all static is not the best";
 }
 
@@ -195,7 +195,7 @@ TEST(fraction_search, any_schedule_with_a_fraction_can_be_searched) {  // K83
   for (const char* text : {"hybrid,chunk=4", "tasklets,count=50", "staggered,chunk=4"}) {
     const sim::region what = triangular(400);
     fraction_search search = fraction_search::everywhere({.step = 0.1, .trials = 1});
-    while (const auto fraction = search.next()) search.told(run_once(text, *fraction, what, 400, 4));
+    while (const auto fraction = search.next()) search.report(run_once(text, *fraction, what, 400, 4));
     EXPECT_LT(search.best(), 1.0) << text;
     EXPECT_LE(run_once(text, search.best(), what, 400, 4), run_once(text, 1.0, what, 400, 4));
   }
@@ -206,7 +206,7 @@ TEST(fraction_search, near_the_model_only) {  // K87
   std::uint64_t runs = 0;
   while (const auto fraction = search.next()) {
     ASSERT_NEAR(*fraction, 0.83, 0.05 + 1e-9);
-    search.told(std::abs(*fraction - 0.85));
+    search.report(std::abs(*fraction - 0.85));
     ++runs;
   }
   EXPECT_EQ(runs, 33u);
@@ -219,12 +219,12 @@ TEST(fraction_search, near_the_model_only) {  // K87
 TEST(fraction_search, times_that_mean_nothing_are_asked_again) {
   fraction_search search = fraction_search::everywhere({.step = 1, .trials = 1});
   EXPECT_EQ(search.best(), 0.0);
-  search.told(-1);
-  search.told(std::numeric_limits<double>::quiet_NaN());
+  search.report(-1);
+  search.report(std::numeric_limits<double>::quiet_NaN());
   EXPECT_EQ(search.next(), 0.0);
-  search.told(2);
+  search.report(2);
   EXPECT_EQ(search.next(), 1.0);
-  search.told(2);
+  search.report(2);
   EXPECT_TRUE(search.over());
   EXPECT_EQ(search.next(), std::nullopt);
   EXPECT_EQ(search.best(), 1.0) << "of equals the one with the fewest claims";
@@ -233,7 +233,7 @@ TEST(fraction_search, times_that_mean_nothing_are_asked_again) {
 TEST(fraction_search, median_on_request) {
   fraction_search search =
       fraction_search::everywhere({.step = 1, .trials = 3, .of = fraction_search::estimate::median});
-  for (const double time : {1.0, 1.0, 100.0, 2.0, 2.0, 2.0}) search.told(time);
+  for (const double time : {1.0, 1.0, 100.0, 2.0, 2.0, 2.0}) search.report(time);
   EXPECT_EQ(search.best(), 0.0) << "one slow run does not count";
 }
 

@@ -85,7 +85,7 @@ TEST(user_schedule, plans_that_miss_the_loop_are_refused) {
     if (fault == 8) plan.keep(-2, 0, 100);
   });
   EXPECT_THAT(fault("faulty,1"), HasSubstr("'faulty,1': iterations 40 to 44 of 100 are not assigned"));
-  EXPECT_THAT(fault("faulty,2"), HasSubstr("iteration 50 is given twice, to participant 0 and to everybody"));
+  EXPECT_THAT(fault("faulty,2"), HasSubstr("iteration 50 is given twice, to participant 0 and to the shared pool"));
   EXPECT_THAT(fault("faulty,3"), HasSubstr("participant 2; there are 0 to 1"));
   EXPECT_THAT(fault("faulty,4"), HasSubstr("from 0 up to 101 is outside of a loop of 100"));
   EXPECT_THAT(fault("faulty,5"), HasSubstr("from 100 up to 90"));

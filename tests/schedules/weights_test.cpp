@@ -115,7 +115,7 @@ TEST(weight_tracker, a_weight_at_most_doubles_or_halves_at_once) {  // K38, cap
   EXPECT_THAT(tracker.weights()[0] / tracker.weights()[1], DoubleNear(1.98 / 0.5, 1e-3));
 }
 
-TEST(weight_tracker, who_had_nothing_keeps_its_cost) {
+TEST(weight_tracker, a_participant_that_had_nothing_keeps_its_cost) {
   weight_tracker tracker(2, {.window = 1});
   tracker.measured(std::vector{1.0, 2.0}, std::vector<std::uint64_t>{10, 10});
   const std::vector<double> before(tracker.weights().begin(), tracker.weights().end());

@@ -133,7 +133,7 @@ struct meetings {
   }
 };
 
-TEST(worksharing_loop, every_iteration_comes_once_whoever_asks_when) {
+TEST(worksharing_loop, every_iteration_comes_once_in_any_order_of_requests) {
   std::mt19937 random(1);
   for (const shape& each : shapes()) {
     meetings met;
@@ -198,7 +198,7 @@ TEST(worksharing_loop, the_last_iteration_is_the_last_that_its_participant_runs)
 }
 
 // Iterations may wait for the last one, so nobody keeps it back while it runs others.
-TEST(worksharing_loop, whoever_finds_nothing_left_leaves_no_iteration_that_could_begin) {
+TEST(worksharing_loop, a_participant_that_finds_nothing_left_leaves_no_iteration_that_could_begin) {
   std::mt19937 random(3);
   for (const shape& each : shapes()) {
     meetings met;

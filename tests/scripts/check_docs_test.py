@@ -10,7 +10,20 @@ LONG = "word " * 40
 
 
 def faults(text):
-    return [number for number, _ in check_docs.faults_of(text)]
+    return [number for number, _ in check_docs.long_lines_of(text)]
+
+
+class ParagraphLength(unittest.TestCase):
+    def test_a_paragraph_of_six_lines_is_reported_by_its_first_line(self):
+        self.assertEqual(list(check_docs.long_paragraphs_of("head\n\n" + "words\n" * 5)), [])
+        self.assertEqual(list(check_docs.long_paragraphs_of("head\n\n" + "words\n" * 6)), [(3, 6)])
+
+    def test_items_of_a_list_are_paragraphs_of_their_own(self):
+        self.assertEqual(list(check_docs.long_paragraphs_of("- item\n  more\n" * 6)), [])
+
+    def test_code_and_tables_are_left_alone(self):
+        for text in ("```\n" + "code\n" * 9 + "```\n", "| cell |\n" * 9):
+            self.assertEqual(list(check_docs.long_paragraphs_of(text)), [], text)
 
 
 class LineLength(unittest.TestCase):

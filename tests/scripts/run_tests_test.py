@@ -54,9 +54,9 @@ class Project:
             file.write(content + behind)
         os.chmod(self.built(name), 0o755)
 
-    def run(self, *options):
+    def run(self, *options, path=os.environ["PATH"]):
         return subprocess.run([sys.executable, os.path.join(self.folder, "scripts", "run_tests.py"), *options],
-                              capture_output=True, text=True, check=False)
+                              capture_output=True, text=True, check=False, env={**os.environ, "PATH": path})
 
     def would_run(self):
         lines = self.run("--list").stdout.splitlines()
@@ -171,6 +171,22 @@ class RunTests(unittest.TestCase):
         ended = self.project.run()
         self.assertNotEqual(ended.returncode, 0)
         self.assertIn("there is no build in", ended.stderr)
+
+    def test_git_need_not_be_installed(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        programs = folder.name
+        for folder in reversed(os.environ["PATH"].split(os.pathsep)):
+            for name in os.listdir(folder) if os.path.isdir(folder) else []:
+                if name == "git":
+                    continue
+                place = os.path.join(programs, name)
+                if os.path.lexists(place):
+                    os.remove(place)
+                os.symlink(os.path.join(folder, name), place)
+        run = self.project.run(path=programs)
+        self.assertEqual(run.returncode, 0, run.stdout + run.stderr)
+        self.assertIn("100% tests passed", run.stdout)
 
 
 if __name__ == "__main__":

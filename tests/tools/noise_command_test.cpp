@@ -83,7 +83,7 @@ TEST(noise_command, wrong_values_are_explained) {
   EXPECT_THAT(errors_of("--cores 1000"), HasSubstr("may not use core 1000; it may use"));
   EXPECT_THAT(errors_of("--cores 0-"), HasSubstr("0-"));
   EXPECT_THAT(errors_of("--quantum 5"), HasSubstr("--quantum: '5' is not a length of time"));
-  EXPECT_THAT(errors_of("--quantum 5ns"), HasSubstr("at least 1.00 us would be right"));
+  EXPECT_THAT(errors_of("--quantum 5ns"), HasSubstr("it must be at least 1.00 us"));
   EXPECT_THAT(errors_of("--bin 0us"), HasSubstr("--bin is 0us"));
   EXPECT_THAT(errors_of("--samples 0"), HasSubstr("--samples"));
   EXPECT_THAT(errors_of("--percent 101"), HasSubstr("--percent"));

@@ -75,7 +75,7 @@ TEST_F(omp_rewrite_command, rewritten_programs_compile_and_print_the_same_under_
 
 // How many loops the drop-in took, of those that ran.
 int taken(const std::string& report) {
-  const std::regex pattern("loops taken ([0-9]+)");
+  const std::regex pattern("loops intercepted ([0-9]+)");
   std::smatch found;
   return std::regex_search(report, found, pattern) ? std::stoi(found[1].str()) : -1;
 }

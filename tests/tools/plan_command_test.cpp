@@ -95,12 +95,12 @@ TEST(plan_command, wrong_values_are_explained) {
   EXPECT_THAT(errors_of("allreduce --ordered --algorithm ring"), HasSubstr("only for commutative operations"));
   EXPECT_THAT(errors_of("alltoall --in-place --algorithm pairwise"),
               HasSubstr("pairwise of alltoall does not work in place"));
-  EXPECT_THAT(errors_of("gather --hosts 2 --root 2"), HasSubstr("root 2 of 2 ranks; 0 to 1 would be right"));
+  EXPECT_THAT(errors_of("gather --hosts 2 --root 2"), HasSubstr("root 2 of 2 ranks; it must be 0 to 1"));
   EXPECT_THAT(errors_of("scan --root 1 --hosts 2"), HasSubstr("--root is 1, and scan has no root"));
-  EXPECT_THAT(errors_of("scan --hosts 2 --rank 2"), HasSubstr("--rank is 2; 0 to 1 would be right"));
+  EXPECT_THAT(errors_of("scan --hosts 2 --rank 2"), HasSubstr("--rank is 2; it must be 0 to 1"));
   EXPECT_THAT(errors_of("scan --hosts 0"), HasSubstr("--hosts: '0' is not"));
   EXPECT_THAT(errors_of("scan --hosts 2 --ranks 1,2,3"), HasSubstr("--hosts is 2, and --ranks has those of 3 hosts"));
-  EXPECT_THAT(errors_of("scan --hosts 100 --ranks 100"), HasSubstr("10000 ranks; up to 1024 would be right"));
+  EXPECT_THAT(errors_of("scan --hosts 100 --ranks 100"), HasSubstr("10000 ranks; it must be up to 1024"));
   EXPECT_THAT(errors_of("scan --size 9 --element 8"), HasSubstr("--size is 9, no multiple of --element, which is 8"));
   EXPECT_THAT(errors_of("scan --latency 5"), HasSubstr("--latency: '5' is not a length of time"));
   EXPECT_THAT(errors_of("scan --bandwidth 0"), HasSubstr("--bandwidth"));

@@ -345,7 +345,7 @@ TEST_F(written_trace, damaged_files_are_told) {
   EXPECT_THAT([&] { read_trace(folder_.path() / "no"); },
               ThrowsMessage<std::runtime_error>(HasSubstr("No such file or directory")));
   testing::write_file(folder_.path() / "pe-0.trace", "something else entirely");
-  EXPECT_THAT([&] { read(); }, ThrowsMessage<std::runtime_error>(HasSubstr("pe-0.trace: no trace of trireme")));
+  EXPECT_THAT([&] { read(); }, ThrowsMessage<std::runtime_error>(HasSubstr("pe-0.trace: not a trace file of Trireme")));
   write({0, 0, "a", 0, {at(1, event::on), at(2, static_cast<event>(77))}});
   EXPECT_THAT([&] { read(); }, ThrowsMessage<std::runtime_error>(HasSubstr("event 2 is of the unknown kind 77")));
   // Killed in the middle of a record: what is whole counts.

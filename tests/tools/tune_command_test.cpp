@@ -88,7 +88,7 @@ TEST_F(tune_command, finds_the_best_schedule_of_each_loop) {  // K41, K11
 }
 
 // A batch system ends the command alone, not what it has started. The last loop goes on as long as the program does.
-TEST_F(tune_command, whoever_ends_it_ends_the_program) {
+TEST_F(tune_command, ending_it_ends_the_program) {
   write_file(file("endless"), "#!/bin/sh\necho $$ >started.new; mv started.new started; exec sleep 1000\n");
   fs::permissions(file("endless"), fs::perms(0755));
   // Ended is a zombie, too: some machines' first process lets it wait for seconds.
@@ -202,9 +202,10 @@ TEST_F(tune_command, what_was_found_is_used_by_later_runs) {
 TEST_F(tune_command, openmp_programs_run_under_the_drop_in) {
   if (!fs::exists(OMP_LIBRARY)) GTEST_SKIP() << "the drop-in was not built";
   // It tells what the drop-in would tell of it: the first run, which does not count, looks for that.
-  write_file(file("omp"),
-             "#!/bin/sh\necho \"$TRIREME_OMP_SCHEDULE\" >>log\n"
-             "test -z \"$TRIREME_OMP_REPORT\" || echo \"trireme omp: omp: loops taken 3, left 0\" >&2\n");
+  write_file(
+      file("omp"),
+      "#!/bin/sh\necho \"$TRIREME_OMP_SCHEDULE\" >>log\n"
+      "test -z \"$TRIREME_OMP_REPORT\" || echo \"trireme omp: omp: loops intercepted 3, passed through 0\" >&2\n");
   fs::permissions(file("omp"), fs::perms(0755));
   const command_result done = run(tune + "-q --omp --trials 1 --step 0.5 --no-tasklets ./omp");
   ASSERT_EQ(done.status, 0) << done.errors;

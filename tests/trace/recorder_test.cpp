@@ -168,7 +168,7 @@ TEST_F(recorder_test, what_others_have_put_there_is_not_written_to) {
   EXPECT_EQ(tri::testing::contents_of(folder_.path() / "precious"), "old");
 }
 
-TEST_F(recorder_test, a_folder_behind_a_stranger_s_link_is_refused) {
+TEST_F(recorder_test, a_folder_behind_a_link_of_another_user_is_refused) {
   if (!tri::testing::can_be_another_user()) GTEST_SKIP() << tri::testing::why_no_other_user;
   fs::permissions(folder_.path(), fs::perms(01777));
   fs::create_directory(folder_.path() / "target");

@@ -12,9 +12,8 @@ namespace tri::tools {
 
 int agent_command(int argc, char** argv) {
   CLI::App app(
-      "Starts and watches the processes of a job on this host. Not for people: `trireme run --hosts` starts it through "
-      "a "
-      "remote shell and speaks with it.",
+      "Starts and monitors the processes of a job on this host. Internal: `trireme run --hosts` starts it through a "
+      "remote shell and communicates with it.",
       "trireme agent");
   if (const std::optional<int> done = parse_options(app, argc, argv)) return *done;
   if (isatty(STDIN_FILENO) != 0) {

@@ -24,7 +24,7 @@ int bench_command(int argc, char** argv) {
       "  trireme bench                             every suite\n"
       "  trireme bench messages --json out.json    one suite, with the results as JSON\n"
       "  trireme bench --filter one_way            rows whose name matches a regular expression\n"
-      "  trireme bench --quick --filter loop/      does it work, not how fast is it");
+      "  trireme bench --quick --filter loop/      a smoke test, without meaningful times");
   bench::run_options options;
   program.add_option("suites", options.suites, "suites to run (all when none is named)")->type_name("NAME");
   program.add_option("--filter", options.filter, "only rows whose name contains a match of this regular expression")

@@ -39,29 +39,28 @@ constexpr const char* footer =
     "and\n"
     "everything else stays with its MPI library. TRIREME_MPI=off, or --no-mpi, leaves that alone.\n"
     "\n"
-    "With --omp, loops of an OpenMP program with a dynamic, guided or runtime schedule (with clang also auto) get "
-    "their\n"
-    "iterations from us instead of the program's own OpenMP runtime, which does everything else as before. Programs "
-    "of\n"
-    "gcc, gfortran and clang can be used as they are. gcc compiles static loops, and loops without a schedule, into "
-    "the\n"
-    "program: to reach those, write schedule(runtime). Ordered loops stay with the runtime; --report lists them.\n"
+    "With --omp, loops of an OpenMP program with a dynamic, guided or runtime schedule (with clang also auto) get\n"
+    "their iterations from the drop-in instead of the program's own OpenMP runtime, which does everything else as\n"
+    "before. Programs of gcc, gfortran and clang can be used as they are. gcc compiles static loops, and loops\n"
+    "without a schedule, into the program: to reach those, write schedule(runtime). Ordered loops stay with the\n"
+    "runtime; --report lists them.\n"
     "\n"
     "Schedules (--schedule, else TRIREME_OMP_SCHEDULE, else OMP_SCHEDULE=tri:...):\n"
-    "  automatic             half of each thread's block at once, then shrinking chunks, then help for neighbours;\n"
-    "                        learns from each loop where the blocks must end\n"
+    "  automatic             half of each thread's block at once, then shrinking chunks, then stealing from\n"
+    "                        neighbours; learns from each loop where the blocks must end\n"
     "  staggered,0.8         as automatic with a fixed static fraction, learns nothing\n"
     "  hybrid,0.8,chunk=4    static blocks of 80 %, the rest in chunks of 4 from one pool\n"
     "  dynamic,16 guided trapezoid factoring static ...   `native` leaves all loops to the OpenMP runtime\n"
-    "  slack                 blocks and a pool as large as noise asks for, less what the process waits in MPI anyway\n"
+    "  slack                 blocks and a pool; the pool is sized for the measured noise, reduced by the\n"
+    "                        predicted wait in MPI\n"
     "A chunk that the program names is kept: claims are made of whole chunks.\n"
     "\n"
-    "--virtual K reaches the static loops of gcc and gfortran too: the program sees K virtual threads for each "
-    "thread,\n"
-    "so that its own split makes K times as many chunks, which threads that have no more take from others. Programs\n"
-    "that cannot have virtual threads (thread-local data, threads of their own, ...) run without; a line says why.\n"
-    "They gain where loops are uneven or cores are disturbed, and may cost some percent where neither is so;\n"
-    "--virtual auto looks at the cores for a tenth of a second first and goes without where they are quiet.\n"
+    "--virtual K reaches the static loops of gcc and gfortran too: the program sees K virtual threads for each\n"
+    "thread, so that its own split makes K times as many chunks. A thread without work steals chunks of others.\n"
+    "Programs that cannot have virtual threads (thread-local data, threads of their own, ...) run without; a line\n"
+    "says why. They gain where loops are uneven or cores are disturbed, and may cost some percent where neither is\n"
+    "so; --virtual auto first samples the noise of the cores for 0.1 s, and uses no virtual threads where there is\n"
+    "little.\n"
     "\n"
     "Examples:\n"
     "  mpirun -n 8 trireme exec ./app input.dat                  an MPI program\n"
@@ -209,7 +208,7 @@ void check_needs_omp(const CLI::App& app) {
 void add_options(CLI::App& app, exec_options& into) {
   app.add_flag("--mpi,!--no-mpi", into.mpi, "intercept the messages of an MPI program; the default if it is one");
   app.add_flag("--omp", into.omp, "intercept the loops of an OpenMP program");
-  app.add_option("--schedule", into.schedule, "how loops are shared out; automatic by default");
+  app.add_option("--schedule", into.schedule, "loop schedule; automatic by default");
   app.add_option("--tune-file", into.tune_file, "the schedule that `trireme tune --omp` found")->type_name("FILE");
   app.add_option("--virtual", into.virtual_threads,
                  "virtual threads per thread, which reach the static loops of gcc; useful from 4 to 16. auto: 8, or "
@@ -220,17 +219,19 @@ void add_options(CLI::App& app, exec_options& into) {
          "which ranks a waiting rank helps with large copies: off (none), near (ranks of their NUMA domain), mixed "
          "(others too when no rank there is idle; the default), or throughput,N (others too while fewer "
          "than N ranks use the memory there; see `trireme info --saturation`)")
-      ->type_name("WHOM");
+      ->type_name("POLICY");
   app.add_option("--sharing-from", into.sharing_from, "smallest message whose copy is shared, 32K by default")
       ->type_name("SIZE");
-  app.add_option("--progress", into.progress,
-                 "which threads receive for ranks that compute: dynamic (ranks that wait; the default), thread (a "
-                 "thread of each rank), or reserved,N (such threads on the last N cores, which the ranks leave)")
-      ->type_name("THREADS");
+  app.add_option(
+         "--progress", into.progress,
+         "which threads make progress for ranks that compute: dynamic (ranks that wait; the default), thread (a "
+         "thread of each rank), or reserved,N (such threads on the last N cores, which the ranks leave)")
+      ->type_name("MODE");
   app.add_flag("--stats", into.stats,
                "at the end, print what each rank of an MPI program sent and copied, and how long it waited");
   app.add_option("--stats-json", into.stats_json, "the same as JSON into this file")->type_name("FILE");
-  app.add_flag("--report", into.report, "at the end, list which loops were taken and which were left, and why");
+  app.add_flag("--report", into.report,
+               "at the end, list which loops were intercepted and which passed through to the OpenMP runtime, and why");
 }
 
 // Sets the program's environment, so that the drop-ins are loaded into it, and reports obstacles. Returns the program's
@@ -239,10 +240,11 @@ std::string set_up(const exec_options& options, const std::string& name) {
   const bool mpi_is_on = check_mpi_switches();
   if (options.mpi && options.asks_for_mpi && !mpi_is_on)
     throw std::invalid_argument("--mpi was given, but TRIREME_MPI=off in the environment forbids it");
-  // The layer that times MPI calls passes them on by the library's inner names, past what we would put before it.
+  // The layer that times MPI calls passes them on through the profiling interface (PMPI_), past the drop-in for
+  // messages.
   const bool times_mpi = options.omp && set_up_openmp(options);
   if (times_mpi && options.mpi && options.asks_for_mpi)
-    throw std::invalid_argument("--mpi and a schedule that uses slack do not go together yet");
+    throw std::invalid_argument("--mpi and a schedule that uses slack cannot be combined yet");
   std::string program = os::find_program(name);
   const bool leaves_mpi = !options.mpi || times_mpi || !mpi_is_on;
   mpi_finding found = leaves_mpi ? mpi_finding() : find_mpi(program);

@@ -40,7 +40,7 @@ constexpr const char* footer =
     "Examples:\n"
     "  trireme info                          parts of this build, topology, shared memory, counters\n"
     "  trireme info --config                 all options, their values and where these come from\n"
-    "  trireme info --json                   the same for programs\n"
+    "  trireme info --json                   the same as JSON\n"
     "  trireme info --tri-topology \"synthetic:pack:2 numa:1 l3:1 core:4 pu:2\"   another machine\n"
     "  trireme info --slack                  how long PEs wait for each other in collective operations\n"
     "  trireme run -n 2 --pes 2 trireme info --slack --rounds 5000     the same between processes\n"

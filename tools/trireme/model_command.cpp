@@ -41,13 +41,10 @@ constexpr const char* waiting_footer =
     "least sum for that order. --sends-per-turn and --receives-per-turn add a row of your own.";
 
 constexpr const char* broadcast_footer =
-    "PE 0 broadcasts to all others. Trees: `binomial` and `children,C` over PEs know nothing of hosts; `hosts,C` sends "
-    "once to\n"
-    "each host, by a tree over hosts with C children each, and the PE that receives it passes it on inside (with C = 4 "
-    "what\n"
-    "collections of Trireme do, where the memory of a host is shared). `steps` is how often the longest way crosses "
-    "between\n"
-    "hosts, `one PE` how many of these messages the busiest PE sends.";
+    "PE 0 broadcasts to all others. Trees: `binomial` and `children,C` over PEs ignore hosts; `hosts,C` sends once\n"
+    "to each host, by a tree over hosts with C children each, and the PE that receives it forwards it inside (with\n"
+    "C = 4 what collections of Trireme do, where the memory of a host is shared). `steps` is how often the longest\n"
+    "way crosses between hosts, `one PE` how many of these messages the busiest PE sends.";
 
 struct waiting_request {
   std::int64_t sends = 0, receives = 0;
@@ -211,7 +208,8 @@ int model_command(int argc, char** argv) {
     else if (cast->parsed())
       print_broadcast(broadcast);
     else
-      throw std::invalid_argument("of what? `waiting` or `broadcast`; `trireme model --help` shows more");
+      throw std::invalid_argument(
+          "a subcommand is missing, `waiting` or `broadcast`; `trireme model --help` shows more");
   } catch (const std::invalid_argument& problem) {
     fmt::print(stderr, "trireme model: {}\n", problem.what());
     return usage_status;

@@ -36,9 +36,8 @@ constexpr const char* footer =
     "is not a measure for the rest. `lost` is the time beyond it.\n"
     "\n"
     "How to read it: peaks in the histogram are particular daemons; a core whose median is high is slow all the time\n"
-    "(weights help); events spread over all cores are noise (a dynamic part of the loop helps). The delay is what a "
-    "loop\n"
-    "schedule has to make up for; it is an upper percentile, because the largest sample is decided by one accident.\n"
+    "(weights help); events spread over all cores are noise (a dynamic part of the loop helps). The delay is what a\n"
+    "loop schedule has to compensate; it is an upper percentile, because the largest sample is a single outlier.\n"
     "\n"
     "Examples:\n"
     "  trireme noise                                  about two seconds on all cores of this process\n"
@@ -86,8 +85,7 @@ double length_of(const char* option, const std::string& text, double least) {
     throw std::invalid_argument(fmt::format("{}: {}", option, problem.what()));
   }
   if (length < least)
-    throw std::invalid_argument(
-        fmt::format("{} is {}; at least {} would be right", option, text, format_duration(least)));
+    throw std::invalid_argument(fmt::format("{} is {}; it must be at least {}", option, text, format_duration(least)));
   return length;
 }
 

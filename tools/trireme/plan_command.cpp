@@ -22,18 +22,17 @@ namespace {
 constexpr std::int64_t most_ranks = 1024;
 
 constexpr const char* footer =
-    "A collective is data here: a plan for each rank, whose steps (send, receive, copy, reduce, signal, wait) name "
-    "the\n"
-    "steps that they wait for. The plans of all ranks are shown to be right in every order of their steps, and priced "
-    "in\n"
-    "virtual time: between hosts by LogGP, where the gap is of a rank and the bandwidth of a host; inside by copies.\n"
+    "A collective is data here: a plan for each rank, whose steps (send, receive, copy, reduce, signal, wait) name\n"
+    "the steps that they wait for. The plans of all ranks are verified for every interleaving of their steps; their\n"
+    "cost is estimated in virtual time: between hosts by LogGP, where the gap is of a rank and the bandwidth of a\n"
+    "host; inside by copies.\n"
     "\n"
     "--size is what one rank contributes or gets: its block (scatter, gather, allgather, reduce_scatter, alltoall) or\n"
     "the whole vector (broadcast, reduce, allreduce, scan, exscan). Without --algorithm the cheapest is taken.\n"
     "\n"
     "Algorithms are multi_object... (every rank of a host sends and receives: rounds of radix P+1), single_leader...\n"
-    "(one of each host does), and the classics over single ranks; --compare lists those of the collective with their "
-    "prices.\n"
+    "(one of each host does), and the classic algorithms over single ranks; --compare lists those of the collective\n"
+    "with their estimated costs.\n"
     "\n"
     "Examples:\n"
     "  trireme plan allgather --hosts 9 --ranks 4 --size 8          two rounds, and the steps of rank 0\n"
@@ -61,13 +60,12 @@ struct request_line {
 
 coll::shape shape_of(const request_line& line) {
   if (line.ranks.size() > 1 && line.hosts != 0 && line.hosts != static_cast<int>(line.ranks.size()))
-    throw std::invalid_argument(fmt::format(
-        "--hosts is {}, and --ranks has those of {} hosts; one of both would be right", line.hosts, line.ranks.size()));
+    throw std::invalid_argument(fmt::format("--hosts is {}, and --ranks has those of {} hosts; they must agree",
+                                            line.hosts, line.ranks.size()));
   std::int64_t ranks = 0;
   for (const int each : line.ranks) ranks += each;
   if (line.ranks.size() == 1) ranks *= std::max(line.hosts, 1);
-  if (ranks > most_ranks)
-    throw std::invalid_argument(fmt::format("{} ranks; up to {} would be right", ranks, most_ranks));
+  if (ranks > most_ranks) throw std::invalid_argument(fmt::format("{} ranks; it must be up to {}", ranks, most_ranks));
   if (line.ranks.size() == 1) return coll::shape::uniform(std::max(line.hosts, 1), line.ranks[0]);
   return coll::shape::of_table(line.ranks);
 }
@@ -102,7 +100,7 @@ int show(const request_line& line) {
   const coll::request asked = request_of(line);
   const int ranks = asked.hosts.ranks();
   if (line.rank < 0 || line.rank >= ranks)
-    throw std::invalid_argument(fmt::format("--rank is {}; 0 to {} would be right", line.rank, ranks - 1));
+    throw std::invalid_argument(fmt::format("--rank is {}; it must be 0 to {}", line.rank, ranks - 1));
   if (!line.svg.empty() && ranks > most_drawn_ranks)
     throw std::invalid_argument(
         fmt::format("--svg: a picture has room for {} ranks, and these are {}", most_drawn_ranks, ranks));
@@ -111,7 +109,7 @@ int show(const request_line& line) {
   costs.overhead = length_of("--overhead", line.overhead);
   costs.gap = length_of("--gap", line.gap);
   costs.per_byte = 1 / line.bandwidth;
-  std::vector<coll::priced_algorithm> others;
+  std::vector<coll::algorithm_cost> others;
   if (line.compare || line.algorithm.empty()) others = coll::compare(asked, costs);
   const coll::algorithm& by = line.algorithm.empty() ? *others.front().by : coll::algorithm_of(asked, line.algorithm);
   if (!line.compare) others.clear();
@@ -152,7 +150,7 @@ int plan_command(int argc, char** argv) {
   app.add_flag("--ordered", line.ordered, "the operation is not commutative: combine in the order of ranks");
   app.add_flag("--in-place", line.in_place, "input and output are one buffer, as with MPI_IN_PLACE");
   app.add_option("--algorithm", line.algorithm, "name of an algorithm; the cheapest by default")->type_name("NAME");
-  app.add_flag("--compare", line.compare, "list all algorithms of the collective with their prices");
+  app.add_flag("--compare", line.compare, "list all algorithms of the collective with their estimated costs");
   app.add_option("--rank", line.rank, "the rank whose steps are listed, 0 by default")->type_name("RANK");
   app.add_option("--latency", line.latency, "between hosts (L of LogGP), 10us by default")->type_name("TIME");
   app.add_option("--overhead", line.overhead, "of sending and of receiving a message (o), 500ns by default")
@@ -162,7 +160,7 @@ int plan_command(int argc, char** argv) {
       ->type_name("X")
       ->check(number_above_zero());
   app.add_option("--svg", line.svg, "draw the steps of all ranks over time")->type_name("FILE");
-  app.add_option("--json", line.json, "write counts, prices and the steps of all ranks")->type_name("FILE");
+  app.add_option("--json", line.json, "write counts, costs and the steps of all ranks")->type_name("FILE");
   if (const std::optional<int> done = parse_options(app, argc, argv)) return *done;
   return show(line);
 }

@@ -42,9 +42,8 @@ constexpr const char* footer =
     "of\n"
     "the next: a second hump is noise of one length, a long tail noise of many.\n"
     "\n"
-    "--caches adds what the processor counted, where the system lets us: misses of the first cache and of the last "
-    "one,\n"
-    "medians over the runs, all threads together.\n"
+    "--caches adds the cache misses, where perf events are permitted: of the first-level cache and of the last-level\n"
+    "one, medians over the runs, all threads together.\n"
     "\n"
     "Examples:\n"
     "  trireme repeat ./app                                          automatic, 15 runs\n"
@@ -189,7 +188,7 @@ int repeat(const request& wanted) {
 }  // namespace
 
 int repeat_command(int argc, char** argv) {
-  CLI::App app("Runs a program again and again and says how much the times differ.", "trireme repeat");
+  CLI::App app("Runs a program repeatedly and reports the spread of its run times.", "trireme repeat");
   app.formatter(std::make_shared<usage_with_program>());
   app.footer(footer);
   app.prefix_command();  // from the first word that is not an option on, everything belongs to the program

@@ -32,18 +32,15 @@ constexpr const char* footer =
     "reads\n"
     "standard input.\n"
     "\n"
-    "When a process crashes, gives up (tri::fail), or ends without leaving the job, all others are ended and the exit "
-    "status "
-    "tells\n"
-    "why: 128 + the signal, or the status of the process. Ctrl-C ends the job; a process that ignores it is killed "
-    "after a "
-    "second.\n"
+    "When a process crashes, calls tri::fail, or ends without leaving the job, all others are ended and the exit\n"
+    "status tells why: 128 + the signal, or the status of the process. Ctrl-C ends the job; a process that ignores\n"
+    "it is killed after a second.\n"
     "\n"
     "On several hosts (--hosts a,b) the processes are spread over them in equal blocks. A remote shell, ssh without\n"
     "password, starts `trireme agent` there, which must be installed at the same path; the program and the working "
     "folder\n"
-    "must be there, too. TRIREME_*, UCX_*, OMP_*, GOMP_*, PATH and LD_LIBRARY_PATH go along; standard input is not "
-    "read.\n"
+    "must be there, too. TRIREME_*, UCX_*, OMP_*, GOMP_*, PATH and LD_LIBRARY_PATH are passed on; standard input is\n"
+    "not read.\n"
     "\n"
     "Examples:\n"
     "  trireme run ./app                               one process, all cores\n"
@@ -53,7 +50,7 @@ constexpr const char* footer =
     "  trireme run -n 4 --pes 8 --hosts a,b ./app      two processes on host a and two on host b\n"
     "  trireme run -n 2 --tri-idle=sleep -- ./app -n 7 the second -n is the program's";
 
-// Never prompts (no one could answer), and gives up on a silent host after ten seconds.
+// Never prompts (there is no terminal), and times out on a silent host after ten seconds.
 constexpr const char* usual_shell = "ssh -x -T -o BatchMode=yes -o ConnectTimeout=10";
 
 using variables = std::vector<std::pair<std::string, std::string>>;

@@ -5,12 +5,13 @@ namespace tri::tools {
 const std::vector<subcommand>& subcommands() {
   static const std::vector<subcommand> all{
       {"run", "start a program as one or several processes", run_command, true},
-      {"exec", "run an unmodified MPI or OpenMP program, with our messages or loop schedules", exec_command},
-      {"omp-rewrite", "make static OpenMP loops of source files schedulable", omp_rewrite_command},
+      {"exec", "run an unmodified MPI or OpenMP program with Trireme's shared-memory messages or loop schedules",
+       exec_command},
+      {"omp-rewrite", "rewrite static OpenMP loops in source files to schedule(runtime)", omp_rewrite_command},
       {"info", "show the machine, its shared memory, its counters and the options", info_command, true},
       {"noise", "measure OS noise on the cores, and suggest a schedule for it", noise_command},
       {"tune", "find the best loop schedules of a program by running it under many", tune_command},
-      {"repeat", "run a program again and again and say how much the times differ", repeat_command},
+      {"repeat", "run a program repeatedly and report the spread of its run times", repeat_command},
       {"trace", "analyse and draw the trace of a program", trace_command},
       {"model", "model the waiting time of messages and the message count of broadcasts", model_command},
       {"plan", "show how a collective operation runs on hosts and ranks, and what it costs", plan_command},

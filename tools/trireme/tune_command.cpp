@@ -22,7 +22,7 @@ constexpr int program_failed_status = 1;
 constexpr const char* footer =
     "Runs the program under `automatic`, `static` and `dynamic`, then under every static fraction (the share of a "
     "loop\n"
-    "that is dealt out in advance), then with the best fraction and tasklets of several numbers, equal and of halving\n"
+    "that is assigned in advance), then with the best fraction and tasklets of several numbers, equal and of halving\n"
     "sizes. Each schedule has several trials, the schedules in turn, so that a slow minute hits all of them; the "
     "median\n"
     "counts. Another schedule than automatic is only chosen if it is faster by more than --gain and by more than the\n"

@@ -7,15 +7,50 @@
 
 namespace tri::coll {
 
+namespace {
+
+// The prefixes of all ranks of the host, of one part of the elements: what comes before the host (if anything), then
+// rank after rank. In place, an output overwrites the input that the next one needs: it is kept.
+step_id prefixes_inside(plan_builder& b, const byte_range& part, const place* before, bool is_exclusive, step_id last) {
+  const std::uint64_t bytes = part.bytes();
+  const auto of = [&](buffer where, int i) { return place{b.leader + i, where, part.begin}; };
+  const bool keeps = is_exclusive && b.asked.in_place;
+  const std::uint64_t kept_at[] = {b.new_scratch(keeps ? bytes : 0), b.new_scratch(keeps ? bytes : 0)};
+  const auto kept = [&](int i) { return b.own(buffer::scratch, kept_at[i % 2]); };
+  for (int i = 0; i < b.mates; ++i) {
+    const place output = of(buffer::output, i);
+    if (!is_exclusive) {
+      last = b.copy(of(buffer::input, i), output, bytes, last);
+      if (i > 0)
+        last = b.reduce(step_kind::reduce_left, of(buffer::output, i - 1), output, bytes, last);
+      else if (before != nullptr)
+        last = b.reduce(step_kind::reduce_left, *before, output, bytes, last);
+      continue;
+    }
+    if (keeps && i + 1 < b.mates) last = b.copy(of(buffer::input, i), kept(i), bytes, last);
+    if (i == 0) {
+      if (before != nullptr) last = b.copy(*before, output, bytes, last);
+      continue;
+    }
+    last = b.copy(keeps ? kept(i - 1) : of(buffer::input, i - 1), output, bytes, last);
+    if (i > 1 || before != nullptr)
+      last = b.reduce(step_kind::reduce_left, of(buffer::output, i - 1), output, bytes, last);
+  }
+  return last;
+}
+
+}  // namespace
+
 // Hillis and Steele's scan over hosts, of radix senders + 1: after a round the window of a host is the sum over the
 // `reached` hosts that end with it. What comes before the host is kept apart, for ranks inside it.
 void prefix_scan(plan_builder& b, int senders) {
   const int hosts = b.view.hosts();
   const std::uint64_t bytes = b.asked.vector_bytes();
   const bool is_exclusive = b.asked.what == collective::exscan;
-  const std::uint64_t window_at = b.new_scratch(bytes);
-  const std::uint64_t arrived_at = b.new_scratch(bytes, b.local < senders);
-  const std::uint64_t before_at = b.new_scratch(bytes, b.rank == b.leader);
+  const std::uint64_t between_hosts = hosts > 1 ? bytes : 0;
+  const std::uint64_t window_at = b.new_scratch(between_hosts);
+  const std::uint64_t arrived_at = b.new_scratch(between_hosts, b.local < senders);
+  const std::uint64_t before_at = b.new_scratch(between_hosts, b.rank == b.leader);
   const byte_range part = part_of(bytes, b.asked.extent, b.local, b.mates);
   const place window = b.leaders(buffer::scratch, window_at);
   const place my_window = b.leaders(buffer::scratch, window_at + part.begin);
@@ -44,18 +79,8 @@ void prefix_scan(plan_builder& b, int senders) {
     }
     there = free = b.host_barrier(mine);
   }
-  // In place, mates still read the input that the output overwrites.
-  const bool is_staged = b.asked.in_place && b.asked.output_bytes(b.rank) > 0;
-  const place result = is_staged ? b.own(buffer::scratch, b.new_scratch(bytes)) : b.own(buffer::output);
-  step_id last = there;
-  if (has_before && !(is_exclusive && b.rank == 0))
-    last = b.copy(b.leaders(buffer::scratch, before_at), result, bytes, last);
-  const int inputs = b.local + (is_exclusive ? 0 : 1);
-  for (int i = 0; i < inputs; ++i)
-    last = b.reduce(has_before || i > 0 ? step_kind::reduce_right : step_kind::copy, {b.leader + i, buffer::input, 0},
-                    result, bytes, last);
-  if (b.mates > 1) last = b.host_barrier(last);  // mates read this input
-  if (is_staged) b.copy(result, b.own(buffer::output), bytes, last);
+  there = prefixes_inside(b, part, has_before ? &my_before : nullptr, is_exclusive, there);
+  if (b.mates > 1) b.host_barrier(there);
 }
 
 void tree_allreduce(plan_builder& b, int senders) {

@@ -129,7 +129,28 @@ void scattered_allreduce(plan_builder& b, int senders) {
   ring_of_hosts(b, senders, all, block, static_cast<std::uint32_t>(b.view.hosts() - 1), folded, folded);
 }
 
+namespace {
+
+// One host: each rank combines its own block of all inputs, without staging unless its input is the output.
+void reduce_scatter_inside(plan_builder& b) {
+  const std::uint64_t begin = b.asked.begin_of(b.rank);
+  const std::uint64_t bytes = b.asked.bytes_of(b.rank);
+  const bool is_staged = b.asked.in_place;
+  const place into = is_staged ? b.own(buffer::scratch, b.new_scratch(bytes)) : b.own(buffer::output);
+  step_id mine = b.copy({b.leader, buffer::input, begin}, into, bytes, b.host_barrier({}));
+  for (int each = b.leader + 1; each < b.leader + b.mates; ++each)
+    mine = b.reduce(step_kind::reduce_right, {each, buffer::input, begin}, into, bytes, mine);
+  const step_id read = b.host_barrier(mine);
+  if (is_staged) b.copy(into, b.own(buffer::output), bytes, read);
+}
+
+}  // namespace
+
 void direct_reduce_scatter(plan_builder& b, int senders) {
+  if (b.view.hosts() == 1 && b.mates > 1) {
+    reduce_scatter_inside(b);
+    return;
+  }
   const std::uint64_t bytes = b.asked.all_bytes();
   const auto block = [&](int of) { return byte_range{b.host_begin(of), b.host_begin(of + 1)}; };
   const byte_range mine = block(b.host);

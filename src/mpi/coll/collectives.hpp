@@ -8,6 +8,10 @@
 
 #include <mpi.h>
 
+#include <cstdint>
+#include <memory>
+#include <span>
+
 #include "mpi/coll/collective_operation.hpp"
 #include "mpi/comm/communicators.hpp"
 #include "mpi/startup/session.hpp"
@@ -19,6 +23,21 @@ int broadcast(session& in, communicator& comm, const elements& data, int root);
 /// `from` and `to` have one type and count; `to` counts at the root only. The operation is commutative.
 int reduce(session& in, communicator& comm, const void* from, const elements& to, MPI_Op operation, int root);
 int allreduce(session& in, communicator& comm, const void* from, const elements& to, MPI_Op operation);
+
+// Of plain elements, any operation: contributions are combined in the order of ranks. `pass_through` where there is no
+// memory for it, on all ranks alike.
+int ordered_reduce(session& in, communicator& comm, const void* from, const elements& to, MPI_Op operation, int root);
+int ordered_allreduce(session& in, communicator& comm, const void* from, const elements& to, MPI_Op operation);
+int scan(session& in, communicator& comm, const void* from, const elements& to, MPI_Op operation, bool is_exclusive);
+/// `counts`: elements of each rank's block.
+int reduce_scatter(session& in, communicator& comm, const void* from, void* to, std::span<const std::uint64_t> counts,
+                   MPI_Datatype type, MPI_Op operation);
+/// Null where there is no memory for it.
+std::unique_ptr<nonblocking_operation> begin_scan(session& in, communicator& comm, const void* from, const elements& to,
+                                                  MPI_Op operation, bool is_exclusive);
+std::unique_ptr<nonblocking_operation> begin_reduce_scatter(session& in, communicator& comm, const void* from, void* to,
+                                                            std::span<const std::uint64_t> counts, MPI_Datatype type,
+                                                            MPI_Op operation);
 
 std::unique_ptr<nonblocking_operation> begin_barrier(session& in, communicator& comm);
 void begin_broadcast(operation& all, const elements& data, int root);

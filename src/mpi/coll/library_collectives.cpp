@@ -23,24 +23,6 @@ void count_left(const counted_call& call) {
 
 using tri::mpi::count_left;
 
-TRIREME_EXPORTED int MPI_Scan(const void* in, void* out, int count, MPI_Datatype type, MPI_Op op, MPI_Comm comm) {
-  count_left({__func__, comm, count, type});
-  return PMPI_Scan(in, out, count, type, op, comm);
-}
-TRIREME_EXPORTED int MPI_Exscan(const void* in, void* out, int count, MPI_Datatype type, MPI_Op op, MPI_Comm comm) {
-  count_left({__func__, comm, count, type});
-  return PMPI_Exscan(in, out, count, type, op, comm);
-}
-TRIREME_EXPORTED int MPI_Reduce_scatter_block(const void* in, void* out, int count, MPI_Datatype type, MPI_Op op,
-                                              MPI_Comm comm) {
-  count_left({__func__, comm, count, type});
-  return PMPI_Reduce_scatter_block(in, out, count, type, op, comm);
-}
-TRIREME_EXPORTED int MPI_Reduce_scatter(const void* in, void* out, const int counts[], MPI_Datatype type, MPI_Op op,
-                                        MPI_Comm comm) {
-  count_left({__func__, comm, -1, type});
-  return PMPI_Reduce_scatter(in, out, counts, type, op, comm);
-}
 TRIREME_EXPORTED int MPI_Neighbor_allgather(const void* in, int count, MPI_Datatype type, void* out, int each,
                                             MPI_Datatype of_out, MPI_Comm comm) {
   count_left({__func__, comm, count, type});
@@ -75,26 +57,6 @@ TRIREME_EXPORTED int MPI_Neighbor_alltoallw(const void* in, const int counts[], 
                                             MPI_Comm comm) {
   count_left({__func__, comm, -1, MPI_DATATYPE_NULL});
   return PMPI_Neighbor_alltoallw(in, counts, places, types, out, of_out, places_out, types_out, comm);
-}
-TRIREME_EXPORTED int MPI_Iscan(const void* in, void* out, int count, MPI_Datatype type, MPI_Op op, MPI_Comm comm,
-                               MPI_Request* request) {
-  count_left({__func__, comm, count, type});
-  return PMPI_Iscan(in, out, count, type, op, comm, request);
-}
-TRIREME_EXPORTED int MPI_Iexscan(const void* in, void* out, int count, MPI_Datatype type, MPI_Op op, MPI_Comm comm,
-                                 MPI_Request* request) {
-  count_left({__func__, comm, count, type});
-  return PMPI_Iexscan(in, out, count, type, op, comm, request);
-}
-TRIREME_EXPORTED int MPI_Ireduce_scatter_block(const void* in, void* out, int count, MPI_Datatype type, MPI_Op op,
-                                               MPI_Comm comm, MPI_Request* request) {
-  count_left({__func__, comm, count, type});
-  return PMPI_Ireduce_scatter_block(in, out, count, type, op, comm, request);
-}
-TRIREME_EXPORTED int MPI_Ireduce_scatter(const void* in, void* out, const int counts[], MPI_Datatype type, MPI_Op op,
-                                         MPI_Comm comm, MPI_Request* request) {
-  count_left({__func__, comm, -1, type});
-  return PMPI_Ireduce_scatter(in, out, counts, type, op, comm, request);
 }
 TRIREME_EXPORTED int MPI_Ineighbor_allgather(const void* in, int count, MPI_Datatype type, void* out, int each,
                                              MPI_Datatype of_out, MPI_Comm comm, MPI_Request* request) {

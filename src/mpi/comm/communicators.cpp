@@ -8,6 +8,7 @@
 
 #include "mpi/abi/abi.hpp"
 #include "mpi/coll/collective_operation.hpp"
+#include "mpi/coll/planned_collective.hpp"
 #include "mpi/engine/shm_collective.hpp"
 #include "mpi/startup/bootstrap_exchange.hpp"
 #include "mpi/startup/session.hpp"
@@ -33,7 +34,10 @@ struct agreement {
 
 // This rank has no operation pending on it any more; others may.
 void leave(const communicator& comm) {
-  if (comm.barrier->leave_for_good()) session::active()->ranks().blocks().release(comm.barrier);
+  if (!comm.barrier->leave_for_good()) return;
+  session& in = *session::active();
+  collectives::release_plan_memory(in, comm);
+  in.ranks().blocks().release(comm.barrier);
 }
 
 // Without a shared barrier the communicator is the library's, for all of them.

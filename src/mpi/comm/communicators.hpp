@@ -16,16 +16,21 @@ class nonblocking_operation;
 class shm_collective;
 class session;
 class bootstrap_exchange;
+namespace collectives {
+struct plan_cache;
+}
 
 struct communicator {
   MPI_Comm handle = MPI_COMM_NULL;
   // Agreed by the members. Its lowest bit is 0 in messages of the program, 1 in those of our collective operations.
   std::uint64_t context = 0;
   int rank = 0;
-  std::vector<std::uint32_t> number_of;        // of the rank on the host
-  std::uint64_t collectives = 0;               // started so far
-  shm_collective* barrier = nullptr;           // of the members
-  std::uint64_t barriers = 0;                  // started so far
+  std::vector<std::uint32_t> number_of;  // of the rank on the host
+  std::uint64_t collectives = 0;         // started so far
+  shm_collective* barrier = nullptr;     // of the members
+  std::uint64_t barriers = 0;            // started so far
+  std::uint64_t planned = 0;             // operations that run a plan: started so far
+  std::shared_ptr<collectives::plan_cache> plans;
   std::uint64_t users = 0;                     // requests and messages that were taken
   touch_order touched = touch_order::unknown;  // what is received, see communicator_hints
   bool is_freed = false;                       // by the program; `handle` means nothing any more

@@ -1,7 +1,7 @@
 // Buffers of a sender for short messages that do not fit into cells, up to rendezvous_from (engine.hpp). The
 // sender takes them in turn. There are so many
 // that their lines have left the upper caches of both sides when their turn comes again: a line that the receiver has
-// just read is dearer to write than one that has been evicted. Beside eight buffers that are used again at once, a
+// just read costs more to write than one that has been evicted. Beside eight buffers that are used again at once, a
 // message of 4 KiB takes 0.6 of the time in a stream, 0.7 in both directions, 0.8 alone; of 1 KiB 0.7, 0.85, 0.85
 // (Zen 5). Blocks of the arena return in chains, with one more line each.
 //

@@ -139,11 +139,12 @@ class engine {
       if (step_of_wait()) {
         const std::uint32_t heard = own_.inbox.bell.listen();
         if (own_.inbox.prepare_sleep()) {
-          // Whoever gives us something from here on rings; what was given before, this poll sees. That goes for copies
-          // that are left to us, too: they are on the board before we are rung. pairs: ticket_ring.sleep
+          // A producer that publishes from here on rings; this poll sees what was published before. That goes for
+          // copies that are left to us, too: they are on the board before we are rung. pairs: ticket_ring.sleep
           ended = done();
           // Work that we leave to others stays on the board while we sleep, so we poll again soon.
-          if (!ended && (refused_ || !board_.has_work_before_sleep())) sleep(heard, asks_others || refused_);
+          if (!ended && !advance_operations() && (refused_ || !board_.has_work_before_sleep()))
+            sleep(heard, asks_others || refused_);
           own_.inbox.woken();
           // All threads of the process share the mark: other sleepers must set it again.
           if (sleepers_ > 0) own_.inbox.bell.ring();
@@ -173,6 +174,9 @@ class engine {
     if (open_copies_ > 0) [[unlikely]]
       leave_copies_to_senders();
   }
+  /// Called in every step of waits and polls while it is not null: other ranks wait for operations of this one. Returns
+  /// whether there was something to do.
+  void set_operations(bool (*advance)()) { advance_operations_ = advance; }
   /// Called in waits now and then: operations of the MPI library may need this rank.
   void set_library_progress(void (*poll)()) { library_progress_ = poll; }
 
@@ -258,7 +262,7 @@ class engine {
   }
   void account(endpoint& owner, std::int64_t bytes);
   bool drain(endpoint& owner);
-  bool help_somebody();
+  bool help_one_rank();
   template <class Again>
   bool help_with_copies(Again&& again);
   bool takes_part_in_copies_of(std::uint32_t poster);
@@ -269,6 +273,7 @@ class engine {
       own_.now.store(what, std::memory_order_relaxed);
   }
   bool help_others();
+  bool advance_operations() { return advance_operations_ != nullptr && advance_operations_(); }
   void poll_library();
   void begin_wait();
   bool step_of_wait();  // true: nothing to do for long, so sleep
@@ -293,6 +298,7 @@ class engine {
   shared_address_function shared_address_ = nullptr;
   std::mutex* api_mutex_ = nullptr;
   void (*library_progress_)() = nullptr;
+  bool (*advance_operations_)() = nullptr;
   arena::wait_policy waiting_;
   arena::wait_policy polling_;
   polling_pace pace_;

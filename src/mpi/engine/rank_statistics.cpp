@@ -159,7 +159,7 @@ std::string to_table(std::span<const rank_statistics> ranks, const std::string& 
   if (ranks.size() > 1) text += line_of("all", sum_of(ranks));
   if (const std::uint64_t left = unreceived(ranks); left > 0)
     text += fmt::format("{} messages were sent and never received\n", left);
-  if (const std::string faults = check(ranks); !faults.empty()) text += "this does not add up: " + faults + "\n";
+  if (const std::string faults = check(ranks); !faults.empty()) text += "inconsistent counts: " + faults + "\n";
   return text;
 }
 

@@ -100,6 +100,25 @@ class shm_collective {
     return true;
   }
 
+  /// Memory for plans of the members, which the first one makes that needs it. Null: not yet, or never.
+  void* plan_memory() const {
+    const std::uintptr_t there = plans_.load(std::memory_order_acquire);  // pairs: shm_collective.plans
+    if (there > without_plans) arena::taken_over();
+    return there == without_plans ? nullptr : reinterpret_cast<void*>(there);
+  }
+  bool is_without_plans() const {
+    return plans_.load(std::memory_order_relaxed) == without_plans;
+  }  // relaxed: for good
+  /// Returns what all members use: that of the first one. Null, from the first one: it had no memory, so none uses any.
+  void* set_plan_memory(void* made) {
+    std::uintptr_t there = 0;
+    const std::uintptr_t own = made == nullptr ? without_plans : reinterpret_cast<std::uintptr_t>(made);
+    arena::handed_over(this);
+    // acq_rel: the others see what is there, or we what the first one has made. pairs: shm_collective.plans
+    if (plans_.compare_exchange_strong(there, own, std::memory_order_acq_rel, std::memory_order_acquire)) return made;
+    return plan_memory();
+  }
+
   /// True for the last member, which gives the memory back.
   bool leave_for_good() {
     const std::uint32_t members = members_;  // before the count: after it, the last one may have given the place back
@@ -124,8 +143,11 @@ class shm_collective {
   }
 
   alignas(64) std::atomic<std::uint32_t> arrived_{0};
+  static constexpr std::uintptr_t without_plans = 1;
+
   const std::uint32_t members_;
   std::atomic<std::uint32_t> left_{0};
+  std::atomic<std::uintptr_t> plans_{0};
   offer_line* const offers_;
   std::atomic<std::uint64_t>* const entered_;  // of each member: barriers that it has started
   // A line of its own: waiting members poll it.

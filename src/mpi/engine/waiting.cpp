@@ -22,6 +22,7 @@ constexpr std::int64_t longest_sleep_beside_library_ns = 1'000'000;
 bool engine::progress() {
   bool worked = own_.inbox.has_message() && drain(own_);
   if (finish_copies()) worked = true;
+  if (advance_operations()) worked = true;
   // One chunk at a time: the program has other work.
   if (!worked) worked = help_with_copies([] { return false; });
   return worked || help_others();
@@ -113,7 +114,7 @@ bool engine::help_with_copies(Again&& again) {
 }
 
 // Leaves a task as soon as a message arrives for us (Ouyang 2022, 2.4.1).
-bool engine::help_somebody() {
+bool engine::help_one_rank() {
   const std::uint64_t began = options_.measures_time ? os::ticks() : 0;
   const bool worked = help_with_copies([this] { return !own_.inbox.has_message(); }) || help_others();
   if (worked && options_.measures_time) endpoint_counters::add(own_.counters.helped_ticks, os::ticks() - began);
@@ -123,7 +124,8 @@ bool engine::help_somebody() {
 bool engine::step_of_wait() {
   bool worked = own_.inbox.has_message() && drain(own_);
   if (open_copies_ > 0) worked = finish_copies();
-  if (!worked) worked = help_somebody();
+  if (advance_operations()) worked = true;
+  if (!worked) worked = help_one_rank();
   if (worked) {
     waiting_.busy();
     return false;
@@ -196,7 +198,7 @@ void engine::nap() {
     if (!own_.inbox.has_message()) yield();
     return;
   }
-  if (!board_.has_work_before_sleep()) sleep(heard, true);
+  if (!advance_operations() && !board_.has_work_before_sleep()) sleep(heard, true);
   own_.inbox.woken();
   if (sleepers_ > 0) own_.inbox.bell.ring();  // as in a wait
 }

@@ -343,11 +343,18 @@ TRIREME_FORTRAN(reduce,
   set(error,
       MPI_Reduce(buffer_of(from), buffer_of(to), *count, type_of(type), PMPI_Op_f2c(*operation), *root, comm_of(comm)));
 }
-TRIREME_FORTRAN(allreduce, (void* from, void* to, fint* count, fint* type, fint* operation, fint* comm, fint* error),
-                (from, to, count, type, operation, comm, error)) {
-  set(error,
-      MPI_Allreduce(buffer_of(from), buffer_of(to), *count, type_of(type), PMPI_Op_f2c(*operation), comm_of(comm)));
-}
+#define TRIREME_FORTRAN_REDUCTION(name, function, counts)                                                          \
+  TRIREME_FORTRAN(name, (void* from, void* to, fint* count, fint* type, fint* operation, fint* comm, fint* error), \
+                  (from, to, count, type, operation, comm, error)) {                                               \
+    set(error,                                                                                                     \
+        function(buffer_of(from), buffer_of(to), counts, type_of(type), PMPI_Op_f2c(*operation), comm_of(comm)));  \
+  }
+TRIREME_FORTRAN_REDUCTION(allreduce, MPI_Allreduce, *count)
+TRIREME_FORTRAN_REDUCTION(scan, MPI_Scan, *count)
+TRIREME_FORTRAN_REDUCTION(exscan, MPI_Exscan, *count)
+TRIREME_FORTRAN_REDUCTION(reduce_scatter_block, MPI_Reduce_scatter_block, *count)
+TRIREME_FORTRAN_REDUCTION(reduce_scatter, MPI_Reduce_scatter, count)
+#undef TRIREME_FORTRAN_REDUCTION
 
 #define TRIREME_FORTRAN_ROOTED(name, function)                                                                         \
   TRIREME_FORTRAN(name,                                                                                                \

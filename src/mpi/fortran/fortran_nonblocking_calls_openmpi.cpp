@@ -40,15 +40,21 @@ TRIREME_FORTRAN(ireduce,
                                  comm_of(comm), &pending);
   give(result, pending, request, error);
 }
-TRIREME_FORTRAN(iallreduce,
-                (void* from, void* to, fint* count, fint* type, fint* operation, fint* comm, fint* request,
-                 fint* error),
-                (from, to, count, type, operation, comm, request, error)) {
-  MPI_Request pending = MPI_REQUEST_NULL;
-  const int result = MPI_Iallreduce(buffer_of(from), buffer_of(to), *count, type_of(type), PMPI_Op_f2c(*operation),
-                                    comm_of(comm), &pending);
-  give(result, pending, request, error);
-}
+#define TRIREME_FORTRAN_REDUCTION_BEGIN(name, function, counts)                                                       \
+  TRIREME_FORTRAN(                                                                                                    \
+      name, (void* from, void* to, fint* count, fint* type, fint* operation, fint* comm, fint* request, fint* error), \
+      (from, to, count, type, operation, comm, request, error)) {                                                     \
+    MPI_Request pending = MPI_REQUEST_NULL;                                                                           \
+    const int result = function(buffer_of(from), buffer_of(to), counts, type_of(type), PMPI_Op_f2c(*operation),       \
+                                comm_of(comm), &pending);                                                             \
+    give(result, pending, request, error);                                                                            \
+  }
+TRIREME_FORTRAN_REDUCTION_BEGIN(iallreduce, MPI_Iallreduce, *count)
+TRIREME_FORTRAN_REDUCTION_BEGIN(iscan, MPI_Iscan, *count)
+TRIREME_FORTRAN_REDUCTION_BEGIN(iexscan, MPI_Iexscan, *count)
+TRIREME_FORTRAN_REDUCTION_BEGIN(ireduce_scatter_block, MPI_Ireduce_scatter_block, *count)
+TRIREME_FORTRAN_REDUCTION_BEGIN(ireduce_scatter, MPI_Ireduce_scatter, count)
+#undef TRIREME_FORTRAN_REDUCTION_BEGIN
 
 #define TRIREME_FORTRAN_ROOTED_BEGIN(name, function)                                                                   \
   TRIREME_FORTRAN(name,                                                                                                \

@@ -164,7 +164,7 @@ void wait_until_view_is_gone(int alive, std::size_t needed_bytes) {
   text_line line;
   line << "trireme: fork: the memory that is left is too small for a copy of the heap of process "
        << static_cast<std::uint64_t>(getpid()) << " (" << (needed_bytes >> 20) << " MiB, " << (memory_left() >> 20)
-       << " MiB left), and the child has not begun another program: what it has not written itself may change under it "
+       << " MiB left), and the child has not called exec: pages that it has not written may change "
           "from now on. Begin programs by posix_spawn or system, raise the memory limit, or set TRIREME_MPI_HEAP=off\n";
   const ssize_t ignored = write(STDERR_FILENO, line.c_str(), line.view().size());
   static_cast<void>(ignored);

@@ -244,7 +244,7 @@ void bootstrap_exchange::wait_for_others(int folder, const std::string& name) {
     if (!connected_) {
       const std::vector<int> missing = others.missing();
       failure_ = fmt::format(
-          "only {} of {} ranks have come within {} s of MPI_Init (not here: {}); 'trireme exec' must stand before "
+          "only {} of {} ranks connected within {} s of MPI_Init (missing: {}); 'trireme exec' must stand before "
           "every "
           "program of the job",
           static_cast<std::size_t>(ranks_) - missing.size(), ranks_, limits_.to_come.count(), fmt::join(missing, ", "));
@@ -267,7 +267,8 @@ void bootstrap_exchange::come(int folder, const std::string& name) {
   while (!(first = os::packet_socket::try_connect_in(folder, name))) {
     if (clock::now() > until) {
       failure_ = fmt::format(
-          "rank 0 has not come within {} s of MPI_Init; 'trireme exec' must stand before every program of the job",
+          "rank 0 did not accept a connection within {} s of MPI_Init; 'trireme exec' must stand before every program "
+          "of the job",
           limits_.to_come.count());
       return;
     }

@@ -34,7 +34,7 @@ class bootstrap_exchange {
 
   // Each is collective. When a connection is lost, its rank has died, and the job ends; and when a rank is silent for
   // too long.
-  bool everybody(bool fits) const { return smallest(fits ? 1 : 0) == 1; }
+  bool all_agree(bool fits) const { return smallest(fits ? 1 : 0) == 1; }
   int smallest(int mine) const;
   /// The parts of all, in the order of ranks; at most 128 bytes each.
   void gather(std::span<const std::byte> mine, std::span<std::byte> all) const;

@@ -34,10 +34,11 @@ bool is_first_rank() {
 [[gnu::destructor]] void tell_that_nothing_was_taken() {
   if (session::was_asked_to_start() || !(is_wished() || wished_statistics().any())) return;
   if (getpid() != loaded_in || !is_first_rank() || !has_begun_mpi()) return;
-  fmt::print(stderr,
-             "trireme mpi: the program began MPI by an inner name of its library (PMPI_Init), as MPICH's mpi_f08 does; "
-             "all messages were left to {}, and there are no statistics\n",
-             abi::library_name);
+  fmt::print(
+      stderr,
+      "trireme mpi: the program initialized MPI through the profiling interface (PMPI_Init), as MPICH's mpi_f08 does; "
+      "all messages were left to {}, and there are no statistics\n",
+      abi::library_name);
 }
 
 }  // namespace

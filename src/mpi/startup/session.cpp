@@ -106,11 +106,11 @@ arena::error_hints error_hints_of(std::size_t window_bytes, int ranks) {
 
 bool kernel_copies_between(const bootstrap_exchange& bootstrap, const arena::arena_space& arena, int rank, int ranks,
                            const std::vector<endpoint*>& endpoints) {
-  const auto everybody = [&](bool may) { return bootstrap.everybody(may); };
-  if (wants_no_kernel_copies()) return everybody(false);
+  const auto all_agree = [&](bool may) { return bootstrap.all_agree(may); };
+  if (wants_no_kernel_copies()) return all_agree(false);
   const int next = (rank + 1) % ranks;
   auto& parts = *static_cast<published_parts*>(arena.root_of(next));
-  return everybody(ranks == 1 ||
+  return all_agree(ranks == 1 ||
                    may_copy_between_processes(endpoints[static_cast<std::size_t>(next)]->process, &parts.sample));
 }
 
@@ -174,7 +174,7 @@ struct session::starting {
     made->world_rank_ = rank;
   }
 
-  bool everybody(bool fits) const { return bootstrap.everybody(fits); }
+  bool all_agree(bool fits) const { return bootstrap.all_agree(fits); }
 
   // Runs a step; when it throws on some rank, one line reports why.
   template <class Step>
@@ -188,7 +188,7 @@ struct session::starting {
     } catch (const std::exception& failure) {
       problem = failure.what();
     }
-    if (everybody(succeeded)) return true;
+    if (all_agree(succeeded)) return true;
     // Several may have failed, mostly for one reason: one line is enough.
     if (bootstrap.smallest(problem.empty() ? INT_MAX : rank) == rank) say_why(problem);
     return false;
@@ -203,9 +203,9 @@ struct session::starting {
       if (!bootstrap.failure().empty()) say_why(bootstrap.failure());
       return false;
     }
-    if (!everybody(!is_switched_off())) return false;
+    if (!all_agree(!is_switched_off())) return false;
     const std::optional<wrapper> wrapped = wrapper_in_front();
-    if (!everybody(!wrapped)) {
+    if (!all_agree(!wrapped)) {
       if (bootstrap.smallest(wrapped ? rank : INT_MAX) == rank)
         say_why(fmt::format("{} is {}'s own, in front of the drop-in (a profiling layer)", wrapped->function,
                             wrapped->object));
@@ -213,7 +213,7 @@ struct session::starting {
     }
     here = share_of_host(bootstrap, rank, size);
     abi::set_more_ranks_than_cores(here.ranks > CPU_COUNT(&here.cores));
-    if (everybody(here.ranks == size)) return true;
+    if (all_agree(here.ranks == size)) return true;
     say(rank, "the ranks are on several hosts, which is not supported yet");
     return false;
   }
@@ -259,10 +259,10 @@ struct session::starting {
       const arena::arena_options wanted{.window_bytes = window_bytes, .what_to_do = error_hints_of(window_bytes, size)};
       parts->arena = std::make_unique<arena::arena_space>(wanted, files, rank, [&] {
         connected = true;
-        if (!everybody(true)) throw another_rank_failed();
+        if (!all_agree(true)) throw another_rank_failed();
       });
     } catch (...) {
-      if (!connected) everybody(false);
+      if (!connected) all_agree(false);
       throw;
     }
   }
@@ -299,10 +299,10 @@ struct session::starting {
     options.kernel_copies = kernel_copies_between(bootstrap, *parts->arena, rank, size, parts->endpoints);
     // Agreed, because it decides which collectives are used: TRIREME_MPI_PROGRESS may differ between ranks.
     options.oversubscribed =
-        !everybody(static_cast<std::uint32_t>(size) + settings.progress.cores <= static_cast<std::uint32_t>(cores));
+        !all_agree(static_cast<std::uint32_t>(size) + settings.progress.cores <= static_cast<std::uint32_t>(cores));
     options.cores = cores;
     abi::set_more_ranks_than_cores(options.oversubscribed);
-    options.measures_time = parts->tells_statistics = everybody(wished_statistics().any());
+    options.measures_time = parts->tells_statistics = all_agree(wished_statistics().any());
     parts->began_ticks = os::ticks();
     parts->ranks = std::make_unique<engine>(parts->endpoints, static_cast<std::uint32_t>(rank), *parts->pe,
                                             *parts->blocks, options);
@@ -323,7 +323,7 @@ struct session::starting {
     PMPI_Comm_get_attr(MPI_COMM_WORLD, MPI_TAG_UB, &largest, &is_known);
     if (is_known != 0) made->largest_tag_ = *largest;
     communicators::add_predefined(*made, bootstrap);
-    everybody(true);  // has an engine
+    all_agree(true);  // has an engine
   }
 
   bool begin_progress() {

@@ -19,7 +19,7 @@ void check_pe_of_multicast(const sched::pe& here, const sched::envelope& message
 void check_route(const sched::pe& here, const sched::envelope& message) {
   const multicast_route route = multicast_route::of(message);
   check_pe_of_multicast(here, message, route.sender);
-  if (route.meeting != no_pe) check_pe_of_multicast(here, message, route.meeting);
+  if (route.forwarder != no_pe) check_pe_of_multicast(here, message, route.forwarder);
 }
 
 void check_list(const sched::envelope& message, std::size_t size) {
@@ -27,8 +27,8 @@ void check_list(const sched::envelope& message, std::size_t size) {
     refuse_arguments(message, "its list of members is without a number");
 }
 
-void count_handing_on(sched::pe& here, bool crossed) {
-  here.counters().handed_on.add();
+void count_forwarding(sched::pe& here, bool crossed) {
+  here.counters().multicasts_forwarded.add();
   // relaxed: a hint about load. Its sender's host chose this PE, ours counts that, too.
   if (crossed) here.job().own_host().chosen[here.number()].fetch_add(1, std::memory_order_relaxed);
 }

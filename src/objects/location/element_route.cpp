@@ -120,7 +120,7 @@ void element_route::on_control(pe_number from, const location_control& control, 
 
 // A flush behaves as a message does, so that it stays behind the messages sent before it, and ends where they end.
 void element_route::take_flush(const location_control& flush, location_actions& out) {
-  if (flush.origin == self_) fail("its own flush");
+  if (flush.origin == self_) fail("a flush that this PE sent itself");
   switch (state_) {
     case state::local:
       return answer_at_element(flush, out);

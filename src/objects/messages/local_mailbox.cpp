@@ -157,7 +157,7 @@ void local_mailbox::transmit(bool data_is_there) try {
       if (prediction_ != nullptr)
         note.granted_lines = static_cast<std::uint32_t>(prediction_->in.credits().grants_leaving_to(one.to) / line);
       if (one.what.paid == flow::payment::here) {
-        at(one.to).send<&local_mailbox::take_unasked>(note, message.contents.type, std::move(message.contents.data));
+        at(one.to).send<&local_mailbox::take_on_credit>(note, message.contents.type, std::move(message.contents.data));
       } else if (one.what.paid == flow::payment::before ||
                  (one.what.is_wanted ? message.contents.data.size() > largest_copied
                                      : message.was_offered || message.contents.data.size() > limits_.eager_bytes)) {
@@ -217,9 +217,9 @@ void local_mailbox::requested(const request_control& note, message_contents* eag
 }
 
 // Its memory was granted, so it is kept even if the request is refused, to keep the order.
-void local_mailbox::take_unasked(const request_control& note, std::uint32_t type, buffer<std::byte> data) {
+void local_mailbox::take_on_credit(const request_control& note, std::uint32_t type, buffer<std::byte> data) {
   if (note.granted_lines != 0) noted(note.source, {note.granted_lines * line, 0});
-  ++prediction_->unasked;
+  ++prediction_->on_credit;
   prediction_->in.credits().arrived(note.source, flow::credit_cost(note.bytes));
   prediction_->parked[{note.source, note.request}] = {type, std::move(data)};
   requested_paid(note);
@@ -243,7 +243,7 @@ void local_mailbox::take_returned_credit(std::uint64_t bytes, std::uint32_t sour
 }
 
 void local_mailbox::take_data(const data_control& note, buffer<std::byte> data) {
-  ++handshakes_;
+  ++rendezvous_;
   arrived(note.source, note.place, {note.type, std::move(data)}, 0);
 }
 
@@ -411,10 +411,10 @@ mailbox_statistics local_mailbox::statistics() const {
                           .refusals = receiver_.count().refusals,
                           .stale = receiver_.count().stale,
                           .restarts = receiver_.count().restarts,
-                          .handshakes = handshakes_};
+                          .rendezvous = rendezvous_};
   if (prediction_ == nullptr) return seen;
   const auto& credits = prediction_->in.credits();
-  seen.unasked = prediction_->unasked;
+  seen.on_credit = prediction_->on_credit;
   seen.credit_limit = credits.limit();
   seen.credit_used = credits.in_use();
   seen.credit_peak = credits.most_in_use();

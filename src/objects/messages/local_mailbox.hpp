@@ -121,7 +121,7 @@ class local_mailbox final : public group_member<local_mailbox> {
     requested(note, &contents);
   }
   /// Data that was paid with a credit.
-  void take_unasked(const request_control& note, std::uint32_t type, buffer<std::byte> data);
+  void take_on_credit(const request_control& note, std::uint32_t type, buffer<std::byte> data);
   void take_credit(const credit_control& note) { noted(note.source, {note.granted, note.recalled}); }
   void take_returned_credit(std::uint64_t bytes, std::uint32_t source);
   void take_answer(const answer_control& note);
@@ -155,7 +155,7 @@ class local_mailbox final : public group_member<local_mailbox> {
     flow::prediction::predicting_receiver in;
     flow::prediction::program_order order;
     std::map<std::pair<std::uint32_t, std::uint64_t>, message_contents> parked;  // by sender and request: refused, paid
-    std::uint64_t unasked = 0;
+    std::uint64_t on_credit = 0;
     std::uint64_t notes = 0;
     std::uint64_t recalls = 0;
   };
@@ -188,7 +188,7 @@ class local_mailbox final : public group_member<local_mailbox> {
   std::uint64_t buffered_bytes_ = 0;
   std::uint64_t eager_ = 0;
   std::uint64_t asked_ = 0;  // receives so far
-  std::uint64_t handshakes_ = 0;
+  std::uint64_t rendezvous_ = 0;
   std::unique_ptr<predicted_credits> prediction_;  // null: no credits
   std::vector<flow::outgoing> out_;                // of the event that is being dealt with
 };

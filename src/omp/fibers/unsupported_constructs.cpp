@@ -173,7 +173,7 @@ const char* unsupported_symbol(std::string_view name) {
   if (name.starts_with("__kmpc_")) return "built by clang, whose static loops have a call of their own";
   if (name.starts_with("pthread_") || name.starts_with("thrd_") || name.starts_with("mtx_") ||
       name.starts_with("cnd_") || name.starts_with("tss_") || name == "call_once") {
-    return "it has to do with threads itself";
+    return "it calls thread functions (pthread or C11) itself";
   }
   if (name.starts_with("GOACC_") || name.starts_with("acc_")) return "OpenACC";
   if (name.starts_with("GOMP_")) {

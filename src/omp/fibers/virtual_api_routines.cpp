@@ -196,7 +196,7 @@ const void* owner_here() {
 // A program that tries again and again would keep its carrier from the holder.
 bool try_lock_word(std::uint32_t* word) {
   if (try_word(word)) return true;
-  step_back(current_state());
+  yield(current_state());
   return false;
 }
 

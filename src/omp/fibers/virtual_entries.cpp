@@ -249,7 +249,7 @@ TRIREME_PUBLIC void GOMP_taskwait_depend(void** dependences) {
 }
 TRIREME_PUBLIC void GOMP_taskyield() {
   static native_function<void()> native("GOMP_taskyield");
-  if (virtual_thread_state* const state = current_state()) return step_back(state);
+  if (virtual_thread_state* const state = current_state()) return yield(state);
   native();
 }
 TRIREME_PUBLIC void GOMP_taskgroup_start() {

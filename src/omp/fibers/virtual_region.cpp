@@ -52,7 +52,7 @@ struct alignas(128) carrier_thread {
   stack_shelf shelf;
 };
 
-enum class request : std::uint8_t { end, barrier, word, turn, step_back };
+enum class request : std::uint8_t { end, barrier, word, turn, yield };
 
 }  // namespace
 
@@ -65,12 +65,12 @@ class alignas(128) virtual_context {
   virtual_thread_state state;
   bool started = false;
 
-  // Why it is put aside.
+  // Why it is suspended.
   request why = request::end;
   std::uint32_t* wanted = nullptr;  // word
-  bool granted = false;             // it got it while it was being put aside
+  bool granted = false;             // it got it while it was being suspended
 
-  // Of the thread, while it is put aside.
+  // Of the thread, while it is suspended.
   virtual_thread_state* innermost = nullptr;
   thread_context* loops = nullptr;
   exception_globals exceptions;
@@ -153,7 +153,7 @@ void make_ready(std::uint32_t context) {
 
 // --- what runs on the stack of a context ---
 
-void put_aside(virtual_context& context, request why) {
+void suspend(virtual_context& context, request why) {
   context.why = why;
   fiber::switch_between(context.flow, context.carrier->flow);
 }
@@ -205,7 +205,7 @@ bool file_away(virtual_team& all, std::uint32_t carrier, virtual_context& contex
     all.schedule.arrive(carrier, number);
     return false;
   }
-  if (context.why == request::step_back) {
+  if (context.why == request::yield) {
     all.schedule.yield(carrier, number);
     return false;
   }
@@ -321,7 +321,7 @@ native_function<void(void (*)(void*), void*, unsigned, unsigned)> native_paralle
 // What does not change from region to region.
 void make_ready_for_regions(virtual_team& all) {
   if (all.number_of_carrier != nullptr) return;
-  all.watchdog.speaks_after(the_virtual_settings().stall_s);
+  all.watchdog.set_timeout(the_virtual_settings().stall_s);
   rlimit limit{};
   const bool limited = getrlimit(RLIMIT_STACK, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY;
   all.stacks = choose_stack_sizes(std::getenv("OMP_STACKSIZE"), std::getenv("GOMP_STACKSIZE"),
@@ -415,7 +415,7 @@ bool run_on_virtual_threads(const region_start& start) {
 std::uint32_t threads_here() { return current_state()->threads; }
 
 void wait_at_barrier(virtual_thread_state& state) {
-  if (state.threads > 1) put_aside(*state.context, request::barrier);
+  if (state.threads > 1) suspend(*state.context, request::barrier);
 }
 
 void begin_sections(virtual_thread_state& state, unsigned sections) {
@@ -458,7 +458,7 @@ void take_word(virtual_thread_state* state, std::uint32_t* word) {
   do {
     context->wanted = word;
     context->granted = false;
-    put_aside(*context, request::word);
+    suspend(*context, request::word);
   } while (!context->granted && !take_mutex_again(atomically(word)));
 }
 
@@ -469,13 +469,13 @@ void release_word(virtual_thread_state*, std::uint32_t* word) {
   if (const std::optional<std::uint32_t> next = waiters_for(word).next(word)) make_ready(*next);
 }
 
-void step_back(virtual_thread_state* state) {
-  if (state != nullptr && state->context != nullptr) put_aside(*state->context, request::step_back);
+void yield(virtual_thread_state* state) {
+  if (state != nullptr && state->context != nullptr) suspend(*state->context, request::yield);
 }
 
 void wait_for_turn(virtual_thread_state& state) {
   if (state.threads == 1 || state.ordered->turns.has_turn(state.chunk)) return;
-  put_aside(*state.context, request::turn);
+  suspend(*state.context, request::turn);
 }
 
 void pass_turn(virtual_thread_state& state) {

@@ -35,7 +35,7 @@ void take_word(virtual_thread_state* state, std::uint32_t* word);
 bool try_word(std::uint32_t* word);
 void release_word(virtual_thread_state* state, std::uint32_t* word);
 /// Lets others run: this thread may be polling for something that they provide.
-void step_back(virtual_thread_state* state);
+void yield(virtual_thread_state* state);
 /// Until it is the turn of the chunk that the thread works on.
 void wait_for_turn(virtual_thread_state& state);
 /// ... and then the next one's.

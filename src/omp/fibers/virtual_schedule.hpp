@@ -12,8 +12,8 @@
 // space (tests/omp/fibers/virtual_schedule_test.cpp). `Memory` supplies the words and the lock, which the tests replace
 // by plain ones. Calls with a carrier's number are made by that carrier; any thread may call make_ready().
 //
-//   context: not started -> running -> put aside -> ready -> running -> ... -> finished
-//            put aside: at the barrier, elsewhere (a lock, an ordered turn), or stepped back and ready at once
+//   context: not started -> running -> suspended -> ready -> running -> ... -> finished
+//            suspended: at the barrier, elsewhere (a lock, an ordered turn), or yielded and ready at once
 //   carrier:    look: own -> [arrivals -> [release]] -> others -> rest (or sleep, or leave) -> own
 //
 // A barrier is complete when all contexts have arrived. Each carrier counts its own arrivals and reports them when it
@@ -79,7 +79,7 @@ class context_queue {
 struct context_counts {
   std::uint64_t run = 0;        // contexts that ran to their end
   std::uint64_t stolen = 0;     // taken from another carrier
-  std::uint64_t suspended = 0;  // times that a context was put aside
+  std::uint64_t suspended = 0;  // times that a context was suspended
 };
 
 template <class Memory>
@@ -265,7 +265,7 @@ class context_schedule {
     bool tells = false;       // ... of which sleepers must be notified
     bool knows_end = false;   // a context of the region ended somewhere else
     bool suspends = false;    // at its last look, suspended contexts belonged to it
-    bool looks_away = false;  // all that it could run have stepped back
+    bool looks_away = false;  // all that it could run have yielded
     bool passed_by = false;   // in this round of polls, a carrier that may have work
     std::uint32_t seen = 0;   // generation, at its last look at its own contexts
     std::uint64_t own_round = 0;

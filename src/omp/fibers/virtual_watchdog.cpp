@@ -73,7 +73,7 @@ void* virtual_watchdog::watch(void* self) {
   }
   fmt::print(stderr,
              "trireme omp: process {}: no virtual thread has begun, waited or ended for {} s. If threads of the "
-             "program wait for each other by reading variables again and again, it will never end: such a program "
+             "program wait for each other by polling variables, it will never end: such a program "
              "needs real threads, so run it without --virtual ({}=0 leaves this line out)\n",
              getpid(), static_cast<double>(watched.most_.count()) / 1e3, stall_variable);
   return nullptr;

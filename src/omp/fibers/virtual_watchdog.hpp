@@ -22,7 +22,7 @@ class virtual_watchdog {
   }
 
   /// Before the first region; 0: no watch.
-  void speaks_after(double seconds) { most_ = std::chrono::milliseconds(static_cast<std::int64_t>(1e3 * seconds)); }
+  void set_timeout(double seconds) { most_ = std::chrono::milliseconds(static_cast<std::int64_t>(1e3 * seconds)); }
   /// A region with more virtual threads than carriers begins, or ends. The first call starts the thread that watches;
   /// there is none in a forked child.
   void region_begins();

@@ -74,10 +74,10 @@ class creation_fence {
   /// What is sent now may leave at once. Any thread; for messages of one thread in their order.
   bool is_open() const {
     return host_->pending.load(std::memory_order_acquire) == 0 &&  // pairs: itself
-           held_count_.load(std::memory_order_acquire) == 0;       // pairs: itself; who left before us is out
+           held_count_.load(std::memory_order_acquire) == 0;       // pairs: itself; messages held before ours have left
   }
   /// Any thread. seq_cst: creation_fence.held. A thread that holds something looks at the creations afterwards; one
-  /// that makes one globally visible looks here, or rings somebody who does, afterwards. So one of the two lets it go.
+  /// that makes one globally visible looks here, or wakes a thread that does, afterwards. So one of the two lets it go.
   bool holds_something() const { return held_count_.load(std::memory_order_seq_cst) != 0; }
 
   /// A creation; before any PE of this host can know of it. It leaves by `flush`. `name` is its own in the job, not 0.

@@ -11,7 +11,7 @@ namespace tri::sched {
 template <template <class> class Word = std::atomic>
 struct host_creations {
   /// How many: begun here or heard of, and not globally visible. Raised before any PE of the host can know the
-  /// collection, by whose inbox it then learns of it; so who reads 0 knows of none. pairs: itself
+  /// collection, by whose inbox it then learns of it; so a reader of 0 knows of none. pairs: itself
   alignas(64) Word<std::uint64_t> pending{0};
   /// Of this host: numbers drawn, and how many of them, in this order, are globally visible.
   Word<std::uint64_t> begun{0};

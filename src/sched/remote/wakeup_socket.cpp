@@ -25,7 +25,7 @@ constexpr auto address_bytes = static_cast<socklen_t>(prefix_bytes + 1 + name_by
 
 os::unique_fd make_socket() {
   os::unique_fd made(socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
-  if (!made) throw std::system_error(errno, std::generic_category(), "trireme: a socket to be woken by");
+  if (!made) throw std::system_error(errno, std::generic_category(), "trireme: cannot open the wakeup socket");
   return made;
 }
 
@@ -46,7 +46,7 @@ void accept_only(int socket, std::uint64_t name) {
       BPF_STMT(BPF_RET | BPF_K, everything), BPF_STMT(BPF_RET | BPF_K, nothing)};
   const sock_fprog filter{std::size(steps), steps};
   if (setsockopt(socket, SOL_SOCKET, SO_ATTACH_FILTER, &filter, sizeof filter) != 0)
-    throw std::system_error(errno, std::generic_category(), "trireme: a filter for the socket to be woken by");
+    throw std::system_error(errno, std::generic_category(), "trireme: cannot attach the filter of the wakeup socket");
 }
 
 // Linux gives five lower-case hexadecimal digits.
@@ -69,14 +69,14 @@ wakeup_socket::wakeup_socket() : socket_(make_socket()), name_(0) {
   sockaddr_un address{};
   address.sun_family = AF_UNIX;
   if (bind(socket_.get(), reinterpret_cast<sockaddr*>(&address), prefix_bytes) != 0)
-    throw std::system_error(errno, std::generic_category(), "trireme: a name for the socket to be woken by");
+    throw std::system_error(errno, std::generic_category(), "trireme: cannot bind the wakeup socket");
   socklen_t length = sizeof address;
   getsockname(socket_.get(), reinterpret_cast<sockaddr*>(&address), &length);
   if (length != address_bytes) throw std::runtime_error("trireme: the kernel gave a socket a name of unknown form");
   std::uint64_t key = 0;
   while (key >> number_bits == 0)  // so that the whole is never 0
     if (getrandom(&key, sizeof key, 0) != sizeof key)
-      throw std::system_error(errno, std::generic_category(), "trireme: a key for the socket to be woken by");
+      throw std::system_error(errno, std::generic_category(), "trireme: no random key for the wakeup socket");
   name_ = key >> number_bits << number_bits | number_of(address.sun_path + 1);
   accept_only(socket_.get(), name_);
 }

@@ -23,7 +23,7 @@
 namespace tri::sched {
 namespace {
 
-constexpr std::chrono::milliseconds time_for_better_news{500};
+constexpr std::chrono::milliseconds failure_report_delay{500};
 constexpr double least_bytes_per_second = 1e6;  // of a network, for one process
 
 // How a port names a message to its user: the sender and the number of the send.
@@ -366,7 +366,7 @@ void wire_link::report_peer_failure(wire::peer_number peer, const std::string& w
     std::mutex alone;
     std::unique_lock lock(alone);
     std::condition_variable_any never;
-    never.wait_for(lock, job_is_over, time_for_better_news, [] { return false; });
+    never.wait_for(lock, job_is_over, failure_report_delay, [] { return false; });
     if (!job_is_over.stop_requested() && !ending_.load(std::memory_order_relaxed))
       job_.fail(text);  // relaxed: as above
   });

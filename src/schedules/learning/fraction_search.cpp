@@ -78,11 +78,11 @@ std::optional<double> fraction_search::next() const {
   return points_[at_].static_fraction;
 }
 
-void fraction_search::told(double time) {
+void fraction_search::report(double time) {
   if (over() || !(time >= 0.0) || !std::isfinite(time)) return;
   point& current = points_[at_];
   current.times.push_back(time);
-  ++told_;
+  ++reported_;
   if (current.times.size() == how_.trials) ++at_;
 }
 

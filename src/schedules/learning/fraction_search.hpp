@@ -27,16 +27,16 @@ class fraction_search {
   static fraction_search near(double around, const options& how, double radius = 0.05);
   static fraction_search near(double around) { return near(around, options{}); }
 
-  /// The fraction to run next; none: the search is over. The same until told() is called.
+  /// The fraction to run next; none: the search is over. The same until report() is called.
   std::optional<double> next() const;
   /// The time of a run with next(). A negative time or NaN is not counted; next() then repeats the fraction.
-  void told(double time);
+  void report(double time);
 
   bool over() const { return at_ == points_.size(); }
   /// The fastest fraction of those tried at least once, the largest of equals (it has the fewest claims).
   /// Nothing tried: the first one.
   double best() const;
-  std::uint64_t trials() const { return told_; }  ///< that were counted
+  std::uint64_t trials() const { return reported_; }  ///< that were counted
 
   struct point {
     double static_fraction = 0.0;
@@ -56,7 +56,7 @@ class fraction_search {
   options how_;
   std::vector<point> points_;
   std::size_t at_ = 0;
-  std::uint64_t told_ = 0;
+  std::uint64_t reported_ = 0;
 };
 
 }  // namespace tri::schedules

@@ -106,7 +106,7 @@ void learning_schedule::learn(const loop_times& times, std::uint64_t elapsed) {
     }
     return;
   }
-  if (search_.has_value() && !search_->over()) search_->told(static_cast<double>(elapsed));
+  if (search_.has_value() && !search_->over()) search_->report(static_cast<double>(elapsed));
   if (plans_for_application(wanted_) && executions_ <= 2) {
     if (executions_ == 1) {
       static_trial_ = static_cast<double>(elapsed);

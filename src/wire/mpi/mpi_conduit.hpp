@@ -18,7 +18,7 @@
 namespace tri::wire {
 
 struct mpi_options {
-  std::size_t small_bytes = 8192;  // packets up to this size go into receives that are posted for anything
+  std::size_t small_bytes = 8192;  // packets up to this size go into receives posted in advance for MPI_ANY_SOURCE
   std::size_t small_receives = 64;
   posting_options posted = {};                     // for larger bodies that arrive without a request
   std::size_t piece_bytes = std::size_t{1} << 30;  // of one call, which counts in int

@@ -21,7 +21,8 @@ constexpr std::int64_t time_to_greet_ns = 10'000 * ns_of_ms;
 // Timeout of an address when the peer has others. The last one gets the system's timeout.
 constexpr std::int64_t time_to_answer_ns = 3'000 * ns_of_ms;
 
-// A peer turns a connection away when strangers crowd it out. About 20 s in all, because the pauses grow to a second.
+// A peer turns a connection away when untrusted peers crowd it out. About 20 s in all, because the pauses grow to a
+// second.
 constexpr unsigned most_attempts = 30;
 
 // A shortage of this process or host, not of the peer: it passes when others close descriptors.
@@ -196,7 +197,7 @@ void tcp_conduit::engine::read_welcome(connection& of) {
     constexpr const char* why = "the process that listens there is another one";
     if (is_current) return leave_endpoint(of.peer, why);
     const tcp_endpoint wrong = of.endpoint;
-    drop_unanswered(of);  // still in the graveyard
+    drop_unanswered(of);  // still in closed_connections_
     forget_endpoint(of.peer, wrong, why);
     return;
   }

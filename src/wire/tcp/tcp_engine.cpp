@@ -92,7 +92,7 @@ bool tcp_conduit::engine::progress(conduit_events& events) {
     dispatch(of, ready[static_cast<std::size_t>(i)].events);
   }
   something |= settle();
-  graveyard_.clear();
+  closed_connections_.clear();
   return something;
 }
 
@@ -207,7 +207,7 @@ void tcp_conduit::engine::discard(std::unique_ptr<connection>& of) {
   if (of == nullptr) return;
   of->now = stage::closed;
   forget(*of);
-  graveyard_.push_back(std::move(of));
+  closed_connections_.push_back(std::move(of));
 }
 
 bool tcp_conduit::engine::settle() {
@@ -226,7 +226,7 @@ void tcp_conduit::engine::settle_break(const connection_break& broken) {
   if (of.state == peer_state::failed) return;
   if (broken.of_ours && !broken.at_once && is_open(of.theirs)) {
     of.why = broken.why;
-    return set_deadline(broken.peer, time_for_last_words_ns);
+    return set_deadline(broken.peer, drain_timeout_ns);
   }
   const std::string why = of.why.empty() || broken.at_once ? broken.why : of.why;
   end(broken.peer);
@@ -285,7 +285,7 @@ bool tcp_conduit::engine::close(conduit_events& events, bool at_once) {
     end(peer);
   }
   settle();
-  graveyard_.clear();
+  closed_connections_.clear();
   return true;
 }
 

@@ -25,7 +25,7 @@ namespace tri::wire {
 inline constexpr std::int64_t ns_of_ms = 1'000'000;
 
 // How long a peer may be silent once the connection to it has broken: its earlier messages come first.
-inline constexpr std::int64_t time_for_last_words_ns = 2'000 * ns_of_ms;
+inline constexpr std::int64_t drain_timeout_ns = 2'000 * ns_of_ms;
 
 inline bool would_block(int error) { return error == EAGAIN || error == EWOULDBLOCK || error == EINTR; }
 
@@ -203,8 +203,8 @@ class tcp_conduit::engine {
   conduit_events* events_ = nullptr;  // of the current progress()
   std::vector<connection_break> breaks_;
   std::vector<filled_body> filled_at_once_;
-  std::vector<std::unique_ptr<incoming>> detached_;     // announced by peers that have failed, not refused yet
-  std::vector<std::unique_ptr<connection>> graveyard_;  // events for them may still be in hand
+  std::vector<std::unique_ptr<incoming>> detached_;              // announced by peers that have failed, not refused yet
+  std::vector<std::unique_ptr<connection>> closed_connections_;  // events for them may still be in hand
 };
 
 }  // namespace tri::wire

@@ -127,7 +127,7 @@ void tcp_conduit::engine::read_frames(connection& of) {
     return break_off(of, of.decoder.is_between_frames() ? "it was closed at the other end"
                                                         : "it was closed at the other end in the middle of a packet");
   link& from = link_of(of.peer);
-  if (!from.why.empty()) set_deadline(of.peer, time_for_last_words_ns);  // it has not finished
+  if (!from.why.empty()) set_deadline(of.peer, drain_timeout_ns);  // it has not finished
   sink to(*this, from, of.peer);
   const std::size_t placed = std::min(static_cast<std::size_t>(count), memory.size());
   const std::span rest(scratch_.get(), static_cast<std::size_t>(count) - placed);

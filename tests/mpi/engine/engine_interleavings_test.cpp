@@ -519,7 +519,7 @@ TEST(engine_interleavings, a_receive_completes_while_its_rank_computes) {
 
 // A sender that goes to sleep and a rank that goes on to compute do not miss each other, whatever the processor lets
 // them see: the sender copies its message itself.
-TEST(engine_interleavings, who_sleeps_and_who_leaves_see_each_other_with_old_values) {
+TEST(engine_interleavings, a_sleeping_and_a_leaving_rank_see_each_other_with_old_values) {
   for (const std::size_t bytes : {block_bytes, rendezvous_bytes}) {
     for (const bool shared : {false, true}) {
       expect_all_sound({.shares_copies = shared},

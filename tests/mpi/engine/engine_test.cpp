@@ -158,8 +158,8 @@ TEST(eager_buffers, are_not_taken_again_soon) {
   });
 }
 
-// Every byte of a rendezvous is counted once, by who copied it.
-TEST(engine, bytes_are_counted_by_who_copied_them) {
+// Every byte of a rendezvous is counted once, by the rank that copied it.
+TEST(engine, bytes_are_counted_by_the_rank_that_copied_them) {
   std::atomic<std::uint64_t> counted{0};
   constexpr int messages = 20;
   constexpr std::size_t size = 1'000'000;
@@ -404,7 +404,7 @@ TEST(engine, a_flood_that_nobody_receives_stays_in_bounds) {
 }
 
 // The receiver computes, without a call, until its buffer is full: somebody else must have copied the message.
-TEST(engine, who_waits_receives_for_who_computes) {
+TEST(engine, a_waiting_rank_receives_for_a_computing_rank) {
   for (const std::uint32_t ranks : {2u, 3u}) {
     std::atomic<std::uint64_t> helped{0};
     std::atomic<bool> received{false};
@@ -434,7 +434,7 @@ TEST(engine, who_waits_receives_for_who_computes) {
 }
 
 // However small the message is: the receiver may be in a call that nobody of ours knows.
-TEST(engine, who_waits_receives_small_synchronous_messages_for_who_computes) {
+TEST(engine, a_waiting_rank_receives_small_synchronous_messages_for_a_computing_rank) {
   run_on_ranks(2, {}, [&](engine& mine) {
     if (mine.number() == 0) {
       receive(mine, {1, 1, 5}, 0);
@@ -672,7 +672,7 @@ TEST(engine, spread_data_is_copied_for_ranks_that_compute) {
 }
 
 // Memory with gaps that only the receiver's process can write: others leave the message to it.
-TEST(engine, spread_data_is_set_aside_for_who_alone_can_write_it) {
+TEST(engine, spread_data_is_set_aside_for_the_only_rank_that_can_write_it) {
   for (const std::size_t count : {3u, 500u, 20'000u}) {
     engine_options options;
     options.kernel_copies = true;

@@ -48,7 +48,7 @@ struct awaited {
 };
 
 // Rank 1 has begun a receive and is computing; rank 0 sends; rank 2 polls for work.
-void with_a_message_for_who_computes(const engine_options& options, bool expected) {
+void with_a_message_for_a_computing_rank(const engine_options& options, bool expected) {
   std::atomic<bool> posted{false};
   std::atomic<bool> sent{false};
   std::atomic<bool> looked{false};
@@ -95,12 +95,14 @@ TEST(progress, is_chosen_by_a_word) {
     EXPECT_THAT(refusal_of(incomplete), ::testing::HasSubstr("as in reserved,2")) << incomplete;
 }
 
-TEST(progress, of_who_computes_is_made_by_who_looks_for_work) { with_a_message_for_who_computes({}, true); }
+TEST(progress, of_a_computing_rank_is_made_by_a_rank_that_polls_for_work) {
+  with_a_message_for_a_computing_rank({}, true);
+}
 
 TEST(progress, is_left_to_each_rank_where_that_was_chosen) {
   engine_options alone;
   alone.received_by_others = false;
-  with_a_message_for_who_computes(alone, false);
+  with_a_message_for_a_computing_rank(alone, false);
 }
 
 // A receive that is open tells others to look, from whom and whatever it is; not so one that was withdrawn.
@@ -134,7 +136,7 @@ TEST(progress, is_announced_by_receives_that_are_open) {
   }
 }
 
-TEST(progress, of_who_awaits_nothing_is_left_alone) {
+TEST(progress, of_a_rank_without_pending_receives_is_left_alone) {
   std::atomic<bool> left{false};
   std::atomic<bool> looked{false};
   run_on_ranks(2, {}, [&](engine& mine) {
@@ -155,8 +157,8 @@ TEST(progress, of_who_awaits_nothing_is_left_alone) {
   });
 }
 
-// Rule 1: who waits looks after itself, also after it was offering while it computed.
-TEST(progress, of_who_waits_is_left_to_it) {
+// Rule 1: a waiting rank looks after itself, also after it was offering while it computed.
+TEST(progress, of_a_waiting_rank_is_left_to_it) {
   engine_options options;
   options.oversubscribed = true;  // sleeps at once, so that others see that it waits
   std::atomic<int> begun{-1};

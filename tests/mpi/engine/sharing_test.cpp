@@ -118,7 +118,7 @@ TEST(sharing, mixed_reaches_over_when_nobody_there_looks_for_work) {
   EXPECT_EQ(found.far(), chunks_of_large);
 }
 
-TEST(sharing, mixed_leaves_it_to_who_looks_for_work_there) {
+TEST(sharing, mixed_leaves_it_to_a_rank_that_polls_for_work_there) {
   const result found =
       with_a_copy_on_the_board(by(help_strategy::mixed), activity::looking, [](engine& mine, receive_record& record) {
         await([&] { return refused_by(mine, {2, 3}) > 10; });

@@ -16,8 +16,7 @@ using testing::HasSubstr;
 
 constexpr std::size_t mib = std::size_t{1} << 20;
 constexpr const char* warning =
-    "and the child has not begun another program: what it has not written itself may change under it from now on. "
-    "Begin "
+    "and the child has not called exec: pages that it has not written may change from now on. Begin "
     "programs by posix_spawn or system, raise the memory limit, or set TRIREME_MPI_HEAP=off\n";
 
 tri::testing::command_result forks(const std::string& verb, const std::string& before = "",

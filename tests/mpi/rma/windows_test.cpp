@@ -137,7 +137,7 @@ TEST(window_lock, comes_in_the_order_of_asking) {
 }
 
 // Each unlock wakes the rank whose turn it is. That one sleeps for ever otherwise, and so does the test.
-TEST(window_lock, wakes_who_sleeps) {
+TEST(window_lock, wakes_a_sleeping_rank) {
   for (int round = 0; round < 50; ++round) {
     const bool writer_holds = round % 2 == 0, writer_waits = round % 3 == 0 || !writer_holds;
     std::atomic<int> holds{0}, has_it{0};

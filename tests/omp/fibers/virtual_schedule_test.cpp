@@ -47,8 +47,8 @@ struct scope {
   std::uint32_t patience = 0;
   std::uint32_t absent = ~0u;  // the carrier that never comes
   // What each context does: (b)arrier, (l)ock, (u)nlock, (m) lock and (n) unlock another, (o)rdered turn of the chunk
-  // with its number, (p)ass it on, (w)ork, (t)ry the lock and step back until it is free, (a)sk again and again whether
-  // all others have worked, without stepping back. Context 0 may do something else.
+  // with its number, (p)ass it on, (w)ork, (t)ry the lock and yield until it is free, (a)sk again and again whether
+  // all others have worked, without yielding. Context 0 may do something else.
   std::string_view script = "b";
   std::string_view first_script = script;
   bool sleeps_without_a_look = false;  // faults that must be found
@@ -62,7 +62,7 @@ enum class doing : std::uint8_t {
   asleep,
   run,
   arrive,
-  step_back,
+  yield,
   put_elsewhere,
   wait_for_lock,
   wait_for_turn,
@@ -146,7 +146,7 @@ struct region_model {
         schedule.arrive(number, me.context);
         me.at = doing::look;
         return;
-      case doing::step_back:
+      case doing::yield:
         current.running = 0;
         schedule.yield(number, me.context);
         me.at = doing::look;
@@ -275,7 +275,7 @@ struct region_model {
           hold(0);
           ++current.at;
         } else {
-          me.at = doing::step_back;
+          me.at = doing::yield;
         }
         return;
       case 'u':
@@ -370,7 +370,7 @@ TEST(virtual_schedule, a_context_may_wait_for_those_that_its_carrier_has_not_beg
   }
 }
 
-TEST(virtual_schedule, a_context_may_be_put_aside_while_it_holds_a_lock) {
+TEST(virtual_schedule, a_context_may_be_suspended_while_it_holds_a_lock) {
   for (const bool moves : {true, false}) {
     expect_sound({.contexts = 2, .carriers = 1, .moves = moves, .script = "lmnu", .first_script = "mwn"});
     expect_sound({.contexts = 2, .carriers = 2, .moves = moves, .script = "lmnu", .first_script = "mwn"});
@@ -379,7 +379,7 @@ TEST(virtual_schedule, a_context_may_be_put_aside_while_it_holds_a_lock) {
 }
 
 // The lock is taken before the region and given back by the context that is the last to begin.
-TEST(virtual_schedule, who_steps_back_lets_all_others_go_first) {
+TEST(virtual_schedule, a_yielding_context_lets_all_others_go_first) {
   for (const bool moves : {true, false}) {
     for (const std::uint32_t absent : {~0u, 1u}) {
       scope limits{.contexts = 4, .carriers = 2, .moves = moves, .patience = 1, .absent = absent, .script = "tu"};

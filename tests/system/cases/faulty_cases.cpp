@@ -195,7 +195,7 @@ void multicast(objects::multicast_route route, std::vector<std::uint64_t> list) 
   wait_for_ever();
 }
 void crash_multicast_sender() { multicast({4711, objects::no_pe}, {1, 0}); }
-void crash_multicast_meeting() { multicast({0, 4711}, {1, 0}); }
+void crash_multicast_forwarder() { multicast({0, 4711}, {1, 0}); }
 void crash_multicast_list() { multicast({0, objects::no_pe}, {}); }
 
 const case_entry faulty[] = {{"crash_vector_size", &crash_vector_size},
@@ -223,7 +223,7 @@ const case_entry faulty[] = {{"crash_vector_size", &crash_vector_size},
                              {"crash_collection_of_own", &crash_collection_of_own},
                              {"crash_collection_of_third", &crash_collection_of_third},
                              {"crash_multicast_sender", &crash_multicast_sender},
-                             {"crash_multicast_meeting", &crash_multicast_meeting},
+                             {"crash_multicast_forwarder", &crash_multicast_forwarder},
                              {"crash_multicast_list", &crash_multicast_list}};
 
 }  // namespace

@@ -42,7 +42,7 @@ struct talker : group_member<talker> {
       box.send(to, 3, std::vector<double>(static_cast<std::size_t>(me) + 3, 0.5));
       box.send(to, 4, std::string("a text"));
       box.send(to, 5, named{"n", {{me, 2.5}}});
-      box.send(to, 6, buffer<int>(5000, me));  // beyond what is sent unasked
+      box.send(to, 6, buffer<int>(5000, me));  // beyond what is sent eagerly
       box.send(to, 7, std::span<const int>());
       const std::array<int, 3> three{1, 2, 3};
       box.send(to, 8, three);
@@ -167,7 +167,7 @@ void dropped_while_matched() {
     check(!dropper::dropped.has_value(), "it was not dropped");
     const auto after = box.statistics();
     check_equal(after.memory_used + after.buffered_bytes + after.recorded + after.posted + after.unsent, 0u);
-    check_equal(after.handshakes, 1u);
+    check_equal(after.rendezvous, 1u);
     box.send(0, 1, std::vector<int>(1000, 2));
     check_equal(box.receive(0, 1).get().values<int>()[0], 2);
   }
@@ -446,18 +446,18 @@ void predicted() {
     const mailbox asking = make_mailbox({.memory = memory});
     for (const auto& seen : exchange_on_all(all, asking, rounds)) {
       // Without memory, those that are found at their sender come with their second request.
-      check(memory == 0 ? seen.handshakes + seen.eager >= messages : seen.handshakes == messages, "who did not ask?");
-      check_equal(seen.unasked + seen.credit_limit, 0u);
+      check(memory == 0 ? seen.rendezvous + seen.eager >= messages : seen.rendezvous == messages, "who did not ask?");
+      check_equal(seen.on_credit + seen.credit_limit, 0u);
     }
     const mailbox box = make_mailbox({.memory = memory, .credits = 1u << 20});
     const auto before = exchange_on_all(all, box, learning);
     const auto after = exchange_on_all(all, box, rounds);
     for (std::size_t pe = 0; pe < after.size(); ++pe) {
-      const std::uint64_t unasked = after[pe].unasked - before[pe].unasked;
-      const std::uint64_t handshakes = after[pe].handshakes - before[pe].handshakes;
-      if (memory > 0) check_equal(unasked + handshakes, messages);
-      check(10 * handshakes < messages, fmt::format("{} handshakes for {} messages", handshakes, messages));
-      check(10 * unasked > 9 * messages, fmt::format("only {} of {} messages went unasked", unasked, messages));
+      const std::uint64_t on_credit = after[pe].on_credit - before[pe].on_credit;
+      const std::uint64_t rendezvous = after[pe].rendezvous - before[pe].rendezvous;
+      if (memory > 0) check_equal(on_credit + rendezvous, messages);
+      check(10 * rendezvous < messages, fmt::format("{} of {} messages went by rendezvous", rendezvous, messages));
+      check(10 * on_credit > 9 * messages, fmt::format("only {} of {} messages went on credit", on_credit, messages));
       check_equal(after[pe].credit_control_messages,
                   0u);  // all credit travels with what the neighbours are sent anyway
       check(after[pe].credit_peak > 0 && after[pe].credit_peak <= after[pe].credit_limit, "the pool is too small");
@@ -470,8 +470,8 @@ void predicted() {
   auto sent = all[0].call<&neighbour::send_stream>(box, pe_count() - 1, count);
   const auto seen = all[pe_count() - 1].call<&neighbour::receive_stream>(box, 0, count).get();
   static_cast<void>(sent.get());
-  check_equal(seen.unasked + seen.handshakes, static_cast<std::uint64_t>(count));
-  check(seen.unasked > 800, fmt::format("only {} of {} messages went unasked", seen.unasked, count));
+  check_equal(seen.on_credit + seen.rendezvous, static_cast<std::uint64_t>(count));
+  check(seen.on_credit > 800, fmt::format("only {} of {} messages went on credit", seen.on_credit, count));
   check(seen.credit_control_messages <= static_cast<std::uint64_t>(count) / 32 + 1, "credit travels alone too often");
 }
 const case_entry predicted_case{"mailbox_predicted", &predicted};

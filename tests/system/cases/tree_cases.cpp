@@ -22,7 +22,7 @@ struct witness : group_member<witness> {
       job.own_host().chosen[i].store(0, std::memory_order_relaxed);  // nobody multicasts meanwhile
     return 1;
   }
-  std::uint64_t handed_on() { return sched::this_pe().counters().handed_on.read(); }
+  std::uint64_t multicasts_forwarded() { return sched::this_pe().counters().multicasts_forwarded.read(); }
   std::uint64_t relayed() {
     const sched::pe& here = sched::this_pe();
     return here.local_number() == 0 ? here.job().process_record_of(here.job().process())->relayed.read() : 0;
@@ -85,13 +85,13 @@ void multicasts_are_handed_on_by_all_pes_in_turn() {
   // One tree after the other: a host counts the trees that others send when they come, so of many at once it may give
   // more to a PE that has not begun with its own.
   const auto count = [&](auto&& one_tree, bool at_once = false) {
-    const figures before = witnesses.reduce<&witness::handed_on>(gather).get();
+    const figures before = witnesses.reduce<&witness::multicasts_forwarded>(gather).get();
     for (int i = 0; i < static_cast<int>(trees); ++i) {
       one_tree(i);
       if (!at_once) quiescence().get();
     }
     quiescence().get();
-    return difference(before, witnesses.reduce<&witness::handed_on>(gather).get());
+    return difference(before, witnesses.reduce<&witness::multicasts_forwarded>(gather).get());
   };
   const auto other_pes = static_cast<std::size_t>(n - sched::this_pe().job().pes_of_host());
 

@@ -324,9 +324,9 @@ TEST(mpi_conduit, what_cannot_be_is_refused) {
   check_throws<std::invalid_argument>([&] { mpi_conduit(network.rank(0), 2, {.small_bytes = 100}); },
                                       "wire_mpi_small_bytes is 100; it must be from 256 to 1048576");
   mpi_conduit wire(network.rank(0), 2, {});
-  const std::vector<std::byte> stranger(8);
+  const std::vector<std::byte> untrusted(8);
   check_throws<std::runtime_error>(
-      [&] { wire.connect(1, stranger); },
+      [&] { wire.connect(1, untrusted); },
       "what process 1 gives as its address is not a rank of this MPI job: all processes of "
       "a job must run the same build of the program with the same --tri-wire");
   end(wire);

@@ -115,7 +115,7 @@ TEST(conduit_port_loop, a_peer_that_says_nothing_is_lost) {
     };
     for (peer_number from = 0; from < 3; ++from) all.send(from, (from + 1) % 3, seed % 400);
     for (int step = 0; step < 100; ++step) all.step();
-    // Nobody sends anything else: what follows are signs of life, each asked for and given.
+    // Nobody sends anything else: what follows are heartbeats, each requested and answered.
     for (int heartbeat = 0; heartbeat < 20; ++heartbeat) heartbeat_all();
     for (const checking_user& user : all.users) ASSERT_EQ(user.failures.size(), 0U);
     for (const auto& wire : all.ports) ASSERT_GT(wire->counters().heartbeats, 10U);
@@ -229,7 +229,7 @@ TEST(conduit_port_loop, moves_are_counted_within_a_body_and_not_for_heartbeats) 
   }
 }
 
-TEST(conduit_port_loop, a_peer_that_has_ended_is_not_asked_for_signs_of_life) {
+TEST(conduit_port_loop, a_peer_that_has_ended_gets_no_heartbeat_requests) {
   port_options options = small_limits(1);
   options.close_timeout_ms = 1000;
   job all(2, {.seed = 1, .longest_delay = 1}, options);
@@ -494,7 +494,7 @@ TEST(conduit_port_loop, a_large_message_holds_back_only_its_own_sender) {
 }
 
 // What no port of this job would send. The conduit of process 1 stands for a program that is out of order, or for a
-// stranger, who does not know the tag.
+// untrusted peer, who does not know the tag.
 class malformed_packets : public ::testing::Test {
  protected:
   struct deaf final : conduit_events {
@@ -513,7 +513,7 @@ class malformed_packets : public ::testing::Test {
 
   malformed_packets() {
     const peer_number to = 0;
-    stranger_.connect(0, std::as_bytes(std::span(&to, 1)));
+    untrusted_client_.connect(0, std::as_bytes(std::span(&to, 1)));
   }
   template <class Packet>
   void send(const Packet& packet) {
@@ -521,7 +521,7 @@ class malformed_packets : public ::testing::Test {
   }
   void send_bytes(std::span<const std::byte> header, std::span<const std::byte> body) {
     packet_record record;
-    ASSERT_EQ(stranger_.send(0, sending::copied, header, body, &record), send_result::done);
+    ASSERT_EQ(untrusted_client_.send(0, sending::copied, header, body, &record), send_result::done);
   }
   void progress() {
     for (int step = 0; step < 100; ++step) port_.progress();
@@ -536,10 +536,10 @@ class malformed_packets : public ::testing::Test {
   loop_network network_{2, {.late_percent = 0}};
   checking_user user_{0};
   loop_port port_{0, 2, user_, job::address_of, with_tag(), network_, 0U};
-  loop_conduit stranger_{network_, 1};
+  loop_conduit untrusted_client_{network_, 1};
 };
 
-TEST_F(malformed_packets, of_strangers_are_counted_and_dropped) {
+TEST_F(malformed_packets, of_untrusted_peers_are_counted_and_dropped) {
   const std::array<std::byte, sizeof(packet_head) - 1> too_short = {};
   send_bytes({}, too_short);
   send_bytes({}, {});

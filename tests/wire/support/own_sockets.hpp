@@ -1,4 +1,4 @@
-// What this process has opened, as the system lists it, and how a test becomes a stranger.
+// What this process has opened, as the system lists it, and how a test becomes another user.
 #pragma once
 
 #include <dirent.h>

@@ -1,4 +1,4 @@
-// Plain sockets on the loopback device, for tests that play a peer or a stranger by hand. Blocking; all throw.
+// Plain sockets on the loopback device, for tests that play a peer by hand, trusted or not. Blocking; all throw.
 #pragma once
 
 #include <arpa/inet.h>

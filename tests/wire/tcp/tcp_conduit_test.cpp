@@ -344,7 +344,7 @@ TEST(tcp_conduit, an_impostor_alone_is_a_loss) {
             "it cannot be reached at " + impostor.endpoint.text() + ": the process that listens there is another one");
 }
 
-// A peer that is crowded by strangers turns connections away: they come again.
+// A peer that is crowded by untrusted peers turns connections away: they come again.
 TEST(tcp_conduit, comes_again_when_it_is_turned_away) {
   const plain_listener crowded;
   tcp_conduit wire(0, 2, on_loopback);

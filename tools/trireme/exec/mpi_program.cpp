@@ -167,12 +167,12 @@ mpi_finding find_mpi(const std::string& program) {
   mpi_finding found = kind == file_kind::dynamic ? mpi_in_loader_list(loader_list(program)) : mpi_finding();
   if (found.library == mpi_library::none && found.obstacle.empty()) {
     if (kind == file_kind::dynamic && defines_any(program, {"MPI_Init", "PMPI_Init"}))
-      return {mpi_library::none, true, "its MPI library is linked in statically, so nothing can be put before it"};
+      return {mpi_library::none, true, "its MPI library is linked in statically, so it cannot be intercepted"};
     found = by_launcher();
   }
   if (found.library == mpi_library::none) return found;
   if (kind == file_kind::fixed)
-    return {mpi_library::none, false, "it is statically linked, so nothing can be put before its MPI"};
+    return {mpi_library::none, false, "it is statically linked, so its MPI cannot be intercepted"};
   if (changes_user)
     return {mpi_library::none, false,
             "it runs as another user or group (setuid), so the loader takes no other libraries"};

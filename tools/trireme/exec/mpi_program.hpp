@@ -42,8 +42,8 @@ mpi_finding find_mpi(const std::string& program);
 /// ranks other than 0.
 std::string launcher_of_the_other(mpi_library library, const std::string& program);
 
-/// Whether a program of MPICH begins MPI through its mpi_f08 alone, which calls the library by inner names (PMPI_):
-/// there is nothing to put ours before.
+/// Whether a program of MPICH initializes MPI through mpi_f08 alone, which calls the profiling interface (PMPI_): there
+/// is nothing to intercept.
 bool begins_by_inner_names(const std::string& program);
 
 /// From the loader's list ("libmpi.so.40 => ..."): for find_mpi and its tests.

@@ -36,9 +36,8 @@ std::string value_of(const char* variable) {
 void preload(const fs::path& library) {
   if (library.string().find_first_of(" :") != std::string::npos)
     throw std::runtime_error(
-        fmt::format("{} cannot be put before a program: LD_PRELOAD has no way to write a space or a colon; install "
-                    "Trireme in a folder "
-                    "without them",
+        fmt::format("{} cannot be preloaded: spaces and colons separate the names in LD_PRELOAD; install "
+                    "Trireme in a folder without them",
                     library.string()));
   const std::string others = value_of("LD_PRELOAD");
   setenv("LD_PRELOAD", (others.empty() ? library.string() : library.string() + ":" + others).c_str(), 1);

@@ -136,7 +136,7 @@ machine_fact try_kernel_copies() {
   }
   if (first > 0) os::kill_and_wait(first);
   if (!fact.detail.empty()) return fact;
-  if (WIFSIGNALED(status)) {  // a system call filter may end who calls
+  if (WIFSIGNALED(status)) {  // a seccomp filter may kill the caller
     fact.detail = fmt::format(
         "process_vm_readv ended the process by signal {}; TRIREME_MPI_KERNEL_COPIES=off avoids it", WTERMSIG(status));
   } else if (WEXITSTATUS(status) != 0) {

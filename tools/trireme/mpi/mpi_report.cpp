@@ -92,9 +92,9 @@ std::string memory_text(const mpi_report& report) {
     text += columns[0]->memory.kinds[row].people + "\n";
   }
   text +=
-      "  shared: one copy between the two buffers, by whatever rank has time; alias: the same, at a second address\n"
-      "  kernel: one copy, by system calls; staged: two copies, through blocks that all share; library: passed "
-      "through\n"
+      "  shared: one copy between the two buffers, by any waiting rank; alias: the same, at a second address\n"
+      "  kernel: one copy, by cross-memory attach (process_vm_readv); staged: two copies, through shared memory;\n"
+      "  library: passed through\n"
       "  Smaller messages always go through shared blocks.\n";
   for (const library_report* each : columns) {
     if (!each->memory.heap_reason.empty())
@@ -179,7 +179,7 @@ std::string to_text(const mpi_report& report) {
       text += "uses no MPI library that is known, and is not started by mpirun";
     else if (report.program_begins_by_inner_names)
       text += fmt::format(
-          "uses {}, and begins through its mpi_f08, which calls the library by inner names (PMPI_Init): all messages "
+          "uses {}, and initializes MPI through mpi_f08, which calls the profiling interface (PMPI_Init): all messages "
           "stay with {}",
           report.program_uses, report.program_uses);
     else

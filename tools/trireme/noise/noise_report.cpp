@@ -28,8 +28,9 @@ void check(std::span<const schedules::core_samples> cores, const noise_settings&
     if (each.times.empty()) throw std::invalid_argument(fmt::format("noise: core {} has no samples", each.core));
   if (!(settings.bin > 0.0))
     throw std::invalid_argument(
-        fmt::format("noise: bins are {} wide; above 0 would be right", format_duration(settings.bin)));
-  if (!(settings.region_time > 0.0)) throw std::invalid_argument("noise: the loop takes 0 ns; above 0 would be right");
+        fmt::format("noise: bins are {} wide; the width must be above 0", format_duration(settings.bin)));
+  if (!(settings.region_time > 0.0))
+    throw std::invalid_argument("noise: the loop takes 0 ns; the time must be above 0");
 }
 
 core_noise noise_of(const schedules::core_samples& core, const noise_settings& settings) {

@@ -45,7 +45,7 @@ std::string text(double x, double y, const char* anchor, const std::string& word
 
 std::string to_svg(const plan_report& report) {
   const coll::shape& hosts = report.asked.hosts;
-  const double time = std::max(report.price.time, 1.0);
+  const double time = std::max(report.cost.time, 1.0);
   const auto x_of = [&](double ns) { return left + ns / time * width; };
   const auto y_of = [&](int rank) { return top + rank * row_height + hosts.host_of(rank) * host_gap; };
   const double rows_end = y_of(hosts.ranks() - 1) + row_height;
@@ -55,7 +55,7 @@ std::string to_svg(const plan_report& report) {
       left + width + 40, rows_end + 70);
   svg += text(left, 20, "start",
               fmt::format("{} by {}: {} rounds between hosts, {}", title_of(report.asked), report.by->name,
-                          report.counts.rounds, format_duration(report.price.time)));
+                          report.counts.rounds, format_duration(report.cost.time)));
   for (int i = 0; i <= 5; ++i) {
     const double at = time * i / 5;
     svg += fmt::format("<line x1=\"{0:.1f}\" y1=\"{1:.1f}\" x2=\"{0:.1f}\" y2=\"{2:.1f}\" stroke=\"#cccccc\"/>\n",
@@ -72,7 +72,7 @@ std::string to_svg(const plan_report& report) {
     for (const coll::plan& each : report.plans)
       for (std::size_t i = 0; i < each.steps.size(); ++i) {
         const coll::step& one = each.steps[i];
-        const coll::timed_step& timed = report.price.steps[static_cast<std::size_t>(each.rank)][i];
+        const coll::timed_step& timed = report.cost.steps[static_cast<std::size_t>(each.rank)][i];
         if (one.kind == coll::step_kind::join) continue;
         const bool waits = one.kind == coll::step_kind::wait || one.kind == coll::step_kind::receive;
         if (waits == work) continue;
@@ -89,13 +89,13 @@ std::string to_svg(const plan_report& report) {
     for (std::size_t i = 0; i < each.steps.size(); ++i) {
       const coll::step& one = each.steps[i];
       if (one.kind != coll::step_kind::send) continue;
-      const coll::timed_step& sent = report.price.steps[static_cast<std::size_t>(each.rank)][i];
+      const coll::timed_step& sent = report.cost.steps[static_cast<std::size_t>(each.rank)][i];
       const coll::timed_step& received = receives.at({each.rank, one.peer, one.round, one.slot});
       svg += fmt::format(
           "<line x1=\"{:.1f}\" y1=\"{:.1f}\" x2=\"{:.1f}\" y2=\"{:.1f}\" stroke=\"#d55e00\" stroke-opacity=\"0.6\"/>\n",
           x_of(sent.end), y_of(each.rank) + bar_height / 2, x_of(received.end), y_of(one.peer) + bar_height / 2);
     }
-  for (const coll::timed_step& each : report.price.critical_path)
+  for (const coll::timed_step& each : report.cost.critical_path)
     svg += fmt::format(
         "<rect x=\"{:.1f}\" y=\"{:.1f}\" width=\"{:.1f}\" height=\"{:.1f}\" fill=\"none\" stroke=\"#000000\"/>\n",
         x_of(each.begin), y_of(each.rank) - 1, std::max(x_of(each.end) - x_of(each.begin), 1.5), bar_height + 2);

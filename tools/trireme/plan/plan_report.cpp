@@ -56,10 +56,10 @@ std::string title_of(const coll::request& asked) {
 }
 
 plan_report report_of(const coll::request& asked, const coll::algorithm& by, const coll::cost_parameters& costs,
-                      std::vector<coll::priced_algorithm> others) {
+                      std::vector<coll::algorithm_cost> others) {
   plan_report made{asked, &by, costs, coll::generate_all(by, asked), {}, {}, std::move(others), {}};
   made.counts = coll::count_of(asked, made.plans);
-  made.price = coll::price(asked, made.plans, costs);
+  made.cost = coll::cost_of(asked, made.plans, costs);
   std::size_t steps = 0;
   for (const coll::plan& each : made.plans) steps += each.steps.size();
   if (steps > most_proven_steps) {
@@ -87,28 +87,28 @@ std::string table_of(const plan_report& report, int rank) {
   fact("messages inside hosts",
        fmt::format("{}, {}", counts.inside_hosts.messages, bytes_text(counts.inside_hosts.bytes)));
   fact("copied and reduced", fmt::format("{}, {}", bytes_text(counts.copied_bytes), bytes_text(counts.reduced_bytes)));
-  fact("critical path", format_duration(report.price.time));
+  fact("critical path", format_duration(report.cost.time));
   fact("checker", report.proof);
   if (counts.between_hosts.messages > 0) {
     text +=
         "\nMessages between hosts\n" + traffic_table("host", counts.of_hosts) + traffic_table("rank", counts.of_ranks);
   }
   text += fmt::format("\nCritical path\n  {:>10} {:>10} {:>5}  {}\n", "begins", "ends", "rank", "step");
-  for (const coll::timed_step& each : report.price.critical_path)
+  for (const coll::timed_step& each : report.cost.critical_path)
     text += fmt::format("  {:>10} {:>10} {:>5}  {}\n", format_duration(each.begin), format_duration(each.end),
                         each.rank, coll::text_of(report.plans[static_cast<std::size_t>(each.rank)], each.index));
   const coll::plan& listed = report.plans[static_cast<std::size_t>(rank)];
   text += fmt::format("\nSteps of rank {}, with {} of scratch\n  {:>4} {:>10} {:>10}  {:<60} {}\n", rank,
                       bytes_text(listed.scratch_bytes), "step", "begins", "ends", "", "after");
   for (std::size_t i = 0; i < listed.steps.size(); ++i) {
-    const coll::timed_step& timed = report.price.steps[static_cast<std::size_t>(rank)][i];
+    const coll::timed_step& timed = report.cost.steps[static_cast<std::size_t>(rank)][i];
     text +=
         fmt::format("  {:>4} {:>10} {:>10}  {:<60} {}\n", i, format_duration(timed.begin), format_duration(timed.end),
                     coll::text_of(listed, i), fmt::join(listed.dependencies_of(i), ","));
   }
   if (!report.others.empty()) {
     text += fmt::format("\nAlgorithms, the cheapest first\n");
-    for (const coll::priced_algorithm& each : report.others)
+    for (const coll::algorithm_cost& each : report.others)
       text += fmt::format("  {:>10}  {:<22} {}\n", format_duration(each.time), each.by->name, each.by->summary);
   }
   return text;
@@ -139,16 +139,16 @@ nlohmann::json to_json(const plan_report& report) {
            {"inside_hosts", traffic_json(report.counts.inside_hosts)},
            {"copied_bytes", report.counts.copied_bytes},
            {"reduced_bytes", report.counts.reduced_bytes},
-           {"time_ns", report.price.time},
+           {"time_ns", report.cost.time},
            {"checker", report.proof},
            {"hosts", list(report.counts.of_hosts)}};
   if (coll::has_root(asked.what)) all["root"] = asked.root;
   json path = json::array();
-  for (const coll::timed_step& each : report.price.critical_path)
+  for (const coll::timed_step& each : report.cost.critical_path)
     path.push_back({{"rank", each.rank}, {"step", each.index}, {"begin_ns", each.begin}, {"end_ns", each.end}});
   all["critical_path"] = path;
   json others = json::array();
-  for (const coll::priced_algorithm& each : report.others)
+  for (const coll::algorithm_cost& each : report.others)
     others.push_back({{"algorithm", each.by->name}, {"time_ns", each.time}});
   all["algorithms"] = others;
   json ranks = json::array();
@@ -158,8 +158,8 @@ nlohmann::json to_json(const plan_report& report) {
     for (std::size_t i = 0; i < each.steps.size(); ++i) {
       const coll::step& one = each.steps[i];
       json step{{"kind", coll::name_of(one.kind)},
-                {"begin_ns", report.price.steps[rank][i].begin},
-                {"end_ns", report.price.steps[rank][i].end},
+                {"begin_ns", report.cost.steps[rank][i].begin},
+                {"end_ns", report.cost.steps[rank][i].end},
                 {"after", std::vector<std::uint32_t>(each.dependencies_of(i).begin(), each.dependencies_of(i).end())}};
       const auto place = [](const coll::place& of) {
         return json{{"rank", of.rank}, {"buffer", coll::name_of(of.where)}, {"offset", of.offset}};

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "coll/algorithms.hpp"
-#include "coll/pricer.hpp"
+#include "coll/cost_model.hpp"
 #include "coll/request.hpp"
 
 namespace tri::tools {
@@ -17,16 +17,16 @@ struct plan_report {
   coll::cost_parameters costs;
   std::vector<coll::plan> plans;
   coll::plan_counts counts;
-  coll::plan_price price;
-  std::vector<coll::priced_algorithm> others;  ///< to list: all that suit, cheapest first; or none
-  std::string proof;                           ///< what the checker said: a sentence
+  coll::plan_cost cost;
+  std::vector<coll::algorithm_cost> others;  ///< to list: all that suit, cheapest first; or none
+  std::string proof;                         ///< what the checker said: a sentence
 };
 
 /// The checker's work grows faster than the plans: beyond this many steps it is not asked.
 inline constexpr std::size_t most_proven_steps = 100'000;
 
 plan_report report_of(const coll::request& asked, const coll::algorithm& by, const coll::cost_parameters& costs,
-                      std::vector<coll::priced_algorithm> others);
+                      std::vector<coll::algorithm_cost> others);
 
 /// "allgather of 8 bytes".
 std::string title_of(const coll::request& asked);

@@ -73,7 +73,7 @@ file_contents read_file(const fs::path& file) {
   trace::file_head head{};
   if (!in.read(reinterpret_cast<char*>(&head), sizeof head) ||
       std::memcmp(head.magic, trace::format_magic, sizeof head.magic) != 0)
-    refuse(file, "no trace of trireme");
+    refuse(file, "not a trace file of Trireme");
   if (head.version != trace::format_version)
     refuse(file,
            fmt::format("a trace of version {}; this command reads version {}", head.version, trace::format_version));
@@ -83,7 +83,8 @@ file_contents read_file(const fs::path& file) {
            fmt::format("it says that its description has {} bytes, but the file has {}", head.description_bytes, size));
   }
   std::string text(head.description_bytes, ' ');
-  if (!in.read(text.data(), static_cast<std::streamsize>(text.size()))) refuse(file, "it ends in its description");
+  if (!in.read(text.data(), static_cast<std::streamsize>(text.size())))
+    refuse(file, "it is truncated inside its description");
   try {
     contents.description = nlohmann::json::parse(text);
   } catch (const nlohmann::json::exception& error) {
@@ -116,7 +117,7 @@ trace_row row_of(const fs::path& file, const file_contents& contents, const trac
     known.push_back({one.ticks, static_cast<std::int64_t>(one.number)});
   }
   if (known.empty()) {
-    if (!contents.records.empty()) refuse(file, "no event says what time it was");
+    if (!contents.records.empty()) refuse(file, "it has no clock record");
     return row;  // its job was killed before the first events were written
   }
   const auto ns_per_tick = facts.at("ns_per_tick").get<double>();

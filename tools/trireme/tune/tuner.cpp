@@ -90,7 +90,7 @@ class tuner {
     run_program_once(under_the_drop_in({"--report"}), {}, !wanted_.show_output, report_.name());
     const std::string report = report_.text();
     if (wanted_.show_output) fmt::print(stderr, "{}", report);
-    if (os::text_pattern("loops taken [1-9]|static loops by weights [1-9]").is_found_in(report)) return;
+    if (os::text_pattern("loops intercepted [1-9]|static loops by weights [1-9]").is_found_in(report)) return;
     finish_progress();
     throw std::runtime_error(fmt::format(
         "{0} ran no loop whose schedule can be chosen: gcc compiles static loops, and loops without a "

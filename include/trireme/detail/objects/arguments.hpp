@@ -70,7 +70,7 @@ struct tuple_facts<std::tuple<T...>> {
   static constexpr bool own_nothing = (std::is_trivially_copyable_v<T> && ...);
   /// The bytes mean the same on any host.
   static constexpr bool same_everywhere = all_plain && own_nothing;
-  static std::string first_stranger() {
+  static std::string first_not_serializable() {
     std::string name;
     ((name.empty() && !is_plain<T> && !is_serializable<T> ? void(name = type_name<T>()) : void()), ...);
     return name;
@@ -160,7 +160,7 @@ packed_arguments pack_fitting_arguments(sched::pe& here, bool same_process, bool
     return packed;  // by name, or the other ways lose their place in the caller, and sending to an own PE 3 ns
   } else {
     throw std::runtime_error(
-        "trireme: an argument of type " + facts::first_stranger() +
+        "trireme: an argument of type " + facts::first_not_serializable() +
         " cannot be sent to another process: it is neither plain data nor has it a serialize function");
   }
   here.counters().bytes_copied.add(target.bytes);
@@ -257,7 +257,7 @@ void make_arguments_remote(sched::pe& here, sched::envelope& message) {
     packed.store(message);
     message.block().urgency = urgency;
   } else {
-    here.job().fail("an argument of type " + tuple_facts<Tuple>::first_stranger() + " of '" +
+    here.job().fail("an argument of type " + tuple_facts<Tuple>::first_not_serializable() + " of '" +
                     sched::handler_table()[message.handler].name +
                     "' cannot be sent to another host: it is neither plain data nor has it a serialize function");
   }

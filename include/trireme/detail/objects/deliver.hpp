@@ -42,7 +42,7 @@ void make_tuple_portable(sched::pe& here, sched::envelope& message) {
     message.block().urgency = urgency;
   } else {
     here.job().fail(
-        "an argument of type " + tuple_facts<Tuple>::first_stranger() + " of '" +
+        "an argument of type " + tuple_facts<Tuple>::first_not_serializable() + " of '" +
         sched::handler_table()[message.handler].name +
         "' had to follow its element to another process, but it is neither plain data nor has it a serialize function");
   }

@@ -29,8 +29,8 @@ struct mailbox_statistics {
   std::uint64_t refusals = 0;                 // no memory for a record
   std::uint64_t stale = 0;                    // requested before they knew of a restart
   std::uint64_t restarts = 0;                 // times that a sender was notified to request again
-  std::uint64_t handshakes = 0;               // messages whose data was sent when this PE had agreed
-  std::uint64_t unasked = 0;                  // predicted messages: their data came on credit, without a request
+  std::uint64_t rendezvous = 0;               // messages received by rendezvous
+  std::uint64_t on_credit = 0;                // predicted messages: sent eagerly on credit, without a request
   std::uint64_t credit_limit = 0;             // memory for them
   std::uint64_t credit_used = 0;              // of it: held by senders or used here
   std::uint64_t credit_peak = 0;              // the most of it

@@ -39,9 +39,9 @@ inline std::uint64_t number_of_multicast(const member_list& list) { return list[
 
 /// Sent with the members, in the envelope's field for an element.
 struct multicast_route {
-  std::int32_t sender = no_pe;   // whose list it is
-  std::int32_t meeting = no_pe;  // the PE of another host that hands the message on there, and where parts of a
-                                 // reduction meet; no_pe on the route to it, and on the sender's own host
+  std::int32_t sender = no_pe;     // whose list it is
+  std::int32_t forwarder = no_pe;  // the PE of another host that forwards the message there, and where parts of a
+                                   // reduction meet; no_pe on the route to it, and on the sender's own host
 
   static multicast_route of(const sched::envelope& message) { return std::bit_cast<multicast_route>(message.element); }
   std::uint64_t number() const { return std::bit_cast<std::uint64_t>(*this); }
@@ -53,7 +53,7 @@ void check_route(const sched::pe& here, const sched::envelope& message);
 void check_list(const sched::envelope& message, std::size_t size);
 
 /// A PE forwards a multicast to several; `crossed`: it came from another host, which chose this PE.
-void count_handing_on(sched::pe& here, bool crossed);
+void count_forwarding(sched::pe& here, bool crossed);
 /// The number of the next multicast that crosses to that PE.
 std::uint64_t draw_multicast_number(sched::pe& here, int receiver);
 /// Nothing was sent with this number. False: a later one is out already, and its receiver will wait for ever.
@@ -132,13 +132,13 @@ struct multicast_relay {
   }
   static void hand_on(sched::pe& here, std::uint32_t collection, multicast_route route, members_by_pe& members,
                       const auto&... arguments) {
-    const bool crossed = route.meeting == no_pe;
-    if (members.size() > 1) count_handing_on(here, crossed);
+    const bool crossed = route.forwarder == no_pe;
+    if (members.size() > 1) count_forwarding(here, crossed);
     if (crossed) {
       members_by_pe own = take_own_host(here.job(), members);
       post_all(here, collection, route, pack_for_hosts(here, members, arguments...));
       members = std::move(own);
-      route.meeting = here.number();
+      route.forwarder = here.number();
       std::size_t count = 0;
       for (const auto& [pe, numbers] : members) count += numbers.size() - 1;
       Message::expect(here, count, arguments...);

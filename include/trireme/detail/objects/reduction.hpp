@@ -254,7 +254,7 @@ struct host_part_handler {
       &collect, "reduction part for a host " + type_name<Reducer>() + " of " + type_name<T>());
 
   /// The PE that combines the parts of a broadcast's reduction on this host; no_pe: at the root.
-  static int meeting_of_broadcast(sched::pe& here, const root_name& root) {
+  static int combining_pe_of(sched::pe& here, const root_name& root) {
     return here.job().is_on_own_host(static_cast<int>(root.pe)) ? no_pe : here.job().first_pe_of_host();
   }
   /// On the PE that combines the parts of a section: this many members of this host will send theirs.
@@ -265,19 +265,20 @@ struct host_part_handler {
   /// A base part of this PE. Elements that have started coroutines send their parts later.
   static void send_base(sched::pe& here, const root_name& root, std::uint32_t count, std::int64_t net_created,
                         std::int64_t begun, partial&& value) {
-    if (const int meeting = meeting_of_broadcast(here, root); meeting != no_pe)
-      post(here, meeting, root, {1, net_created, count}, {begun, 0}, std::move(value));
+    if (const int combining_pe = combining_pe_of(here, root); combining_pe != no_pe)
+      post(here, combining_pe, root, {1, net_created, count}, {begun, 0}, std::move(value));
     else
       part_handler<Reducer, T>::send(here, root, count, static_cast<std::int32_t>(net_created), std::move(value));
   }
   /// A part of elements that were counted as pending where the parts are combined (no_pe: at the root).
-  static void send_part(sched::pe& here, int meeting, const root_name& root, std::uint32_t count, partial&& value) {
-    if (meeting == no_pe) {
+  static void send_part(sched::pe& here, int combining_pe, const root_name& root, std::uint32_t count,
+                        partial&& value) {
+    if (combining_pe == no_pe) {
       part_handler<Reducer, T>::send(here, root, count, part_header::not_a_base, std::move(value));
-    } else if (here.job().is_on_own_host(meeting)) {
-      post(here, meeting, root, {0, 0, count}, {0, count}, std::move(value));
+    } else if (here.job().is_on_own_host(combining_pe)) {
+      post(here, combining_pe, root, {0, 0, count}, {0, count}, std::move(value));
     } else {  // a member that has left the host: the others there must not wait for it
-      post(here, meeting, root, {}, {0, count}, partial{});
+      post(here, combining_pe, root, {}, {0, count}, partial{});
       part_handler<Reducer, T>::send(here, root, count, part_header::not_a_base, std::move(value));
     }
   }
@@ -394,7 +395,7 @@ struct reducing_broadcast : broadcast_handler<reducing_broadcast<Method, Reducer
     std::uint32_t count = 0;
     std::int64_t begun = 0;
     // One that catches up is not counted in a base part.
-    const int meeting = only == nullptr ? host_part::meeting_of_broadcast(here, root) : no_pe;
+    const int combining_pe = only == nullptr ? host_part::combining_pe_of(here, root) : no_pe;
     for_broadcast_targets(home, message, only, [&](element_base& element) {
       const owner_scope owner(&element.coroutines());
       auto& object = static_cast<typename facts::object&>(element);
@@ -408,19 +409,19 @@ struct reducing_broadcast : broadcast_handler<reducing_broadcast<Method, Reducer
       try {
         if constexpr (is_task<typename facts::result>) {
           ++begun;
-          invoke().detach(
-              element.coroutines(), [&element, root, meeting](std::exception_ptr error, contribution* returned) {
-                sched::pe& now = sched::this_pe();  // the element may have moved to another PE of the process by now
-                if (error != nullptr) report_escaped(now, element, method_name<Method>(), error);
-                if (returned == nullptr)
-                  now.job().fail("a reduction cannot be completed: " +
-                                 describe_escaped(now, element, method_name<Method>(), deleted_too_early()));
-                try {  // the coroutine has ended: an exception from here has nowhere to go
-                  host_part::send_part(now, meeting, root, 1, Reducer::start(element.number(), std::move(*returned)));
-                } catch (...) {
-                  report_escaped(now, element, method_name<Method>(), std::current_exception());
-                }
-              });
+          invoke().detach(element.coroutines(), [&element, root, combining_pe](std::exception_ptr error,
+                                                                               contribution* returned) {
+            sched::pe& now = sched::this_pe();  // the element may have moved to another PE of the process by now
+            if (error != nullptr) report_escaped(now, element, method_name<Method>(), error);
+            if (returned == nullptr)
+              now.job().fail("a reduction cannot be completed: " +
+                             describe_escaped(now, element, method_name<Method>(), deleted_too_early()));
+            try {  // the coroutine has ended: an exception from here has nowhere to go
+              host_part::send_part(now, combining_pe, root, 1, Reducer::start(element.number(), std::move(*returned)));
+            } catch (...) {
+              report_escaped(now, element, method_name<Method>(), std::current_exception());
+            }
+          });
         } else {
           auto one = Reducer::start(element.number(), contribution(invoke()));
           if (combined.has_value())
@@ -569,10 +570,10 @@ struct host_contribution_handler {
   static void send(local_collection& home, std::uint64_t number, const reported_watermark& level, std::uint64_t count,
                    partial&& value, const target& to) {
     auto& here = home.here();
-    const int meeting = home.host_contribution_pe();
+    const int combining_pe = home.host_contribution_pe();
     post_part<Reducer>(
-        here, meeting, handler, home.facts().id, number,
-        pack_arguments<tuple>(here, here.is_in_this_process(meeting), false, level, count, to, std::move(value)));
+        here, combining_pe, handler, home.facts().id, number,
+        pack_arguments<tuple>(here, here.is_in_this_process(combining_pe), false, level, count, to, std::move(value)));
   }
   static void deliver(sched::pe& here, sched::envelope& message) {
     local_collection* const home = pe_objects::of(here).find_or_hold(message);

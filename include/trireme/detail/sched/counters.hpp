@@ -33,18 +33,18 @@ class counter {
   X(sent_to_hosts, "messages handed to the wire")                                                           \
   X(bytes_copied, "bytes of arguments copied or serialised into messages")                                  \
   X(forwarded, "messages sent on because their element had moved")                                          \
-  X(handed_on, "multicasts handed on to other PEs, whose sender is elsewhere")                              \
+  X(multicasts_forwarded, "multicasts of other senders forwarded to PEs")                                   \
   X(overflowed, "messages that found the receiver's ring full")                                             \
   X(node_messages, "messages taken from the node queue")                                                    \
   X(offloaded, "pieces of work handed to the offload thread")                                               \
-  X(board_portions, "portions of other PEs' open work done")                                                \
+  X(board_portions, "times this PE ran chunks of another PE's task on the board")                           \
   X(migrations, "elements that left this PE")                                                               \
   X(held, "messages kept back: for an element that moves or does not exist, for an object not yet created") \
   X(released, "messages that were kept back and went on")                                                   \
   X(remote_bytes_done, "bytes of messages from other hosts that have run, 64 for each and its block")       \
   X(remote_copy_bytes_done, "the same of messages to all PEs")                                              \
   X(sleeps, "times this PE went to sleep")                                                                  \
-  X(wakes, "doorbells that woke it")
+  X(wakes, "times this PE was woken by a doorbell")
 
 struct alignas(64) counter_block {
 #define TRIREME_DECLARE_COUNTER(name, text) counter name;

@@ -235,6 +235,121 @@ static void scans_and_scattered_sums(void) {
   CHECK_EQUAL(found.rank, at);
 }
 
+/* The composition of the maps of ranks `first` to `last` - 1, of element i. */
+static void map_of(int rank, int i, long* map) {
+  map[0] = (rank + i) % 100 + 2;
+  map[1] = 3 * rank + i % 1000 + 1;
+}
+static int is_composition(const long* found, int first, int last, int i) {
+  long a = 1, b = 0;
+  for (int rank = first; rank < last; ++rank) {
+    long next[2];
+    map_of(rank, i, next);
+    a = a * next[0] % 10007;
+    b = (next[0] * b + next[1]) % 10007;
+  }
+  return found[0] % 10007 == a && found[1] % 10007 == b;
+}
+static void fill_maps(long* maps, int count) {
+  for (int i = 0; i < count; ++i) map_of(my_rank, i, maps + 2 * i);
+}
+static int wrong_maps(const long* found, int count, int last, int begin) {
+  int wrong = 0;
+  for (int i = 0; i < count; ++i) wrong += !is_composition(found + 2 * i, 0, last, begin + i);
+  return wrong;
+}
+/* Everything that keeps the order of ranks, of many sizes, in place and not, from a stack and from the heap. */
+static void reductions_in_the_order_of_ranks(void) {
+  static const int lengths[] = {0, 1, 2, 3, 7, 100, 5000, 70001};
+  MPI_Datatype map;
+  MPI_Op composition;
+  MPI_Type_contiguous(2, MPI_LONG, &map);
+  MPI_Type_commit(&map);
+  MPI_Op_create(compose, 0, &composition);
+  for (int which = 0; which < 8; ++which) {
+    const int length = lengths[which], total = length * rank_count;
+    long on_stack[200], result_on_stack[200];
+    const int is_small = 2 * total <= 200;
+    long* const mine = is_small ? on_stack : allocate((size_t)total * 16 + 16);
+    long* const result = is_small ? result_on_stack : allocate((size_t)total * 16 + 16);
+    int counts[64];
+    for (int rank = 0; rank < rank_count; ++rank) counts[rank] = rank % 2 == 0 ? length : length / 2;
+    int begin = 0, sum = 0;
+    for (int rank = 0; rank < rank_count; sum += counts[rank++])
+      if (rank == my_rank) begin = sum;
+    const int root = which % rank_count;
+    for (int in_place = 0; in_place < 2; ++in_place) {
+      const void* const from = in_place ? MPI_IN_PLACE : mine;
+      long* const to = in_place ? mine : result;
+      fill_maps(mine, length);
+      MPI_Scan(from, to, length, map, composition, MPI_COMM_WORLD);
+      CHECK_EQUAL(wrong_maps(to, length, my_rank + 1, 0), 0);
+      fill_maps(mine, length);
+      MPI_Exscan(from, to, length, map, composition, MPI_COMM_WORLD);
+      if (my_rank > 0) CHECK_EQUAL(wrong_maps(to, length, my_rank, 0), 0);
+      fill_maps(mine, length);
+      MPI_Allreduce(from, to, length, map, composition, MPI_COMM_WORLD);
+      CHECK_EQUAL(wrong_maps(to, length, rank_count, 0), 0);
+      fill_maps(mine, length);
+      MPI_Reduce(in_place && my_rank != root ? mine : from, to, length, map, composition, root, MPI_COMM_WORLD);
+      if (my_rank == root) CHECK_EQUAL(wrong_maps(to, length, rank_count, 0), 0);
+      fill_maps(mine, total);
+      MPI_Reduce_scatter_block(from, to, length, map, composition, MPI_COMM_WORLD);
+      CHECK_EQUAL(wrong_maps(to, length, rank_count, my_rank * length), 0);
+      fill_maps(mine, total);
+      MPI_Reduce_scatter(from, to, counts, map, composition, MPI_COMM_WORLD);
+      CHECK_EQUAL(wrong_maps(to, counts[my_rank], rank_count, begin), 0);
+    }
+    if (!is_small) {
+      free(mine);
+      free(result);
+    }
+  }
+  MPI_Op_free(&composition);
+  MPI_Type_free(&map);
+}
+
+/* More of them open than a communicator has room for at a time, waited for in the other order, with messages and
+   another communicator's in between. */
+static void many_scans_at_once(void) {
+  enum { total = 15, length = 3000 };
+  const int next = (my_rank + 1) % rank_count, previous = (my_rank + rank_count - 1) % rank_count;
+  MPI_Comm other;
+  MPI_Comm_dup(MPI_COMM_WORLD, &other);
+  for (int round = 0; round < 3; ++round) {
+    MPI_Request requests[total];
+    int* const mine = allocate(total * length * (size_t)rank_count * sizeof(int));
+    int* const out = allocate(total * length * sizeof(int));
+    int in = -1;
+    for (int i = 0; i < total * length * rank_count; ++i) mine[i] = my_rank + i;
+    for (int i = 0; i < total; ++i) {
+      int* const from = mine + i * length * rank_count;
+      MPI_Comm where = i % 5 == 4 ? other : MPI_COMM_WORLD;
+      if (i % 3 == 0) MPI_Iscan(from, out + i * length, length, MPI_INT, MPI_SUM, where, &requests[i]);
+      if (i % 3 == 1) MPI_Iexscan(from, out + i * length, length, MPI_INT, MPI_MAX, where, &requests[i]);
+      if (i % 3 == 2) MPI_Ireduce_scatter_block(from, out + i * length, length, MPI_INT, MPI_SUM, where, &requests[i]);
+    }
+    MPI_Sendrecv(&my_rank, 1, MPI_INT, next, 1, &in, 1, MPI_INT, previous, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    CHECK_EQUAL(in, previous);
+    MPI_Barrier(other);
+    for (int i = total - 1; i >= 0; --i) MPI_Wait(&requests[i], MPI_STATUS_IGNORE);
+    int wrong = 0;
+    for (int i = 0; i < total; ++i) {
+      for (int k = 0; k < length; ++k) {
+        const int at = i * length * rank_count + k, found = out[i * length + k];
+        const int all = rank_count * (rank_count - 1) / 2;
+        if (i % 3 == 0) wrong += found != my_rank * (my_rank + 1) / 2 + (my_rank + 1) * at;
+        if (i % 3 == 1 && my_rank > 0) wrong += found != my_rank - 1 + at;
+        if (i % 3 == 2) wrong += found != all + rank_count * (at + my_rank * length);
+      }
+    }
+    CHECK_EQUAL(wrong, 0);
+    free(out);
+    free(mine);
+  }
+  MPI_Comm_free(&other);
+}
+
 static void larger_of_two(void* in, void* inout, int* count, MPI_Datatype* type) {
   (void)type;
   for (int i = 0; i < *count; ++i)
@@ -503,6 +618,8 @@ const struct conformance_case collective_cases[] = {
     {"all_to_all_with_sizes_and_types", 1, all_to_all_with_sizes_and_types},
     {"operations_of_our_own", 1, operations_of_our_own},
     {"scans_and_scattered_sums", 1, scans_and_scattered_sums},
+    {"reductions_in_the_order_of_ranks", 1, reductions_in_the_order_of_ranks},
+    {"many_scans_at_once", 1, many_scans_at_once},
     {"short_sums_one_after_the_other", 1, short_sums_one_after_the_other},
     {"sums_have_the_same_bits", 1, sums_have_the_same_bits},
     {"many_nonblocking_at_once", 1, many_nonblocking_at_once},

@@ -1,4 +1,4 @@
-#include "coll/pricer.hpp"
+#include "coll/cost_model.hpp"
 
 #include <algorithm>
 #include <map>
@@ -22,7 +22,7 @@ class virtual_run {
         ranks_(plans.size()),
         hosts_(static_cast<std::size_t>(asked.hosts.hosts())) {}
 
-  plan_price run() {
+  plan_cost run() {
     for (std::size_t rank = 0; rank < plans_.size(); ++rank) {
       progress_.emplace_back(plans_[rank]);
       steps_.emplace_back(plans_[rank].steps.size());
@@ -215,7 +215,7 @@ class virtual_run {
     }
   }
 
-  plan_price result();
+  plan_cost result();
 
   const request& asked_;
   std::span<const plan> plans_;
@@ -231,9 +231,9 @@ class virtual_run {
   std::size_t ended_ = 0;
 };
 
-plan_price virtual_run::result() {
+plan_cost virtual_run::result() {
   std::size_t all = 0;
-  plan_price found;
+  plan_cost found;
   name last = nothing;
   for (std::size_t rank = 0; rank < plans_.size(); ++rank) {
     all += steps_[rank].size();
@@ -247,7 +247,7 @@ plan_price virtual_run::result() {
     }
     found.time = std::max(found.time, found.of_ranks.back());
   }
-  if (ended_ != all) throw std::invalid_argument("the plans block: they have no price");
+  if (ended_ != all) throw std::invalid_argument("the plans block: they have no cost");
   for (name each = last; each != nothing;) {
     const record& one = at(each);
     found.critical_path.push_back({static_cast<std::int32_t>(each.rank), each.index, one.begin, one.end});
@@ -290,15 +290,15 @@ plan_counts count_of(const request& asked, std::span<const plan> plans) {
   return found;
 }
 
-plan_price price(const request& asked, std::span<const plan> plans, const cost_parameters& costs) {
+plan_cost cost_of(const request& asked, std::span<const plan> plans, const cost_parameters& costs) {
   return virtual_run(asked, plans, costs).run();
 }
 
-std::vector<priced_algorithm> compare(const request& asked, const cost_parameters& costs) {
-  std::vector<priced_algorithm> found;
+std::vector<algorithm_cost> compare(const request& asked, const cost_parameters& costs) {
+  std::vector<algorithm_cost> found;
   for (const algorithm* each : algorithms_for(asked))
-    found.push_back({each, price(asked, generate_all(*each, asked), costs).time});
-  std::ranges::stable_sort(found, {}, &priced_algorithm::time);
+    found.push_back({each, cost_of(asked, generate_all(*each, asked), costs).time});
+  std::ranges::stable_sort(found, {}, &algorithm_cost::time);
   return found;
 }
 

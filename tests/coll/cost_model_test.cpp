@@ -1,6 +1,6 @@
 // Counts of messages and rounds against formulas and a table made by another program (the study of the published
 // algorithms); times against sums by hand, and what follows from them: fewer rounds pay, large data change the choice.
-#include "coll/pricer.hpp"
+#include "coll/cost_model.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -28,10 +28,10 @@ plan_counts counts_of(collective what, std::string_view name, int hosts, int ran
   return count_of(asked, generate_all(algorithm_of(asked, name), asked));
 }
 
-plan_price priced(collective what, std::string_view name, int hosts, int ranks, std::uint64_t count,
-                  const cost_parameters& costs) {
+plan_cost estimated(collective what, std::string_view name, int hosts, int ranks, std::uint64_t count,
+                    const cost_parameters& costs) {
   const request asked = request_of(what, shape::uniform(hosts, ranks), count);
-  return price(asked, generate_all(algorithm_of(asked, name), asked), costs);
+  return cost_of(asked, generate_all(algorithm_of(asked, name), asked), costs);
 }
 
 TEST(rounds, of_many_senders_are_the_logarithm_of_base_ranks_plus_one) {
@@ -136,23 +136,23 @@ const cost_parameters by_hand{.latency = 1000,
                               .copy_per_byte = 0.5,
                               .reduce_per_byte = 2};
 
-TEST(price, of_one_message) {
+TEST(cost, of_one_message) {
   // o + 40 bytes + L + o
-  EXPECT_THAT(priced(collective::broadcast, "binomial", 2, 1, 10, by_hand).time, DoubleEq(10 + 40 + 1000 + 10));
+  EXPECT_THAT(estimated(collective::broadcast, "binomial", 2, 1, 10, by_hand).time, DoubleEq(10 + 40 + 1000 + 10));
   // inside a host: o + its latency + a copy
-  EXPECT_THAT(priced(collective::broadcast, "binomial", 1, 2, 10, by_hand).time, DoubleEq(10 + 100 + 3 + 20));
+  EXPECT_THAT(estimated(collective::broadcast, "binomial", 1, 2, 10, by_hand).time, DoubleEq(10 + 100 + 3 + 20));
 }
 
-TEST(price, of_a_copy_through_shared_memory) {  // a signal, the copy, a signal back
-  EXPECT_THAT(priced(collective::broadcast, "multi_object", 1, 2, 10, by_hand).time, DoubleEq(7 + (3 + 20) + 7));
+TEST(cost, of_a_copy_through_shared_memory) {  // a signal, the copy, a signal back
+  EXPECT_THAT(estimated(collective::broadcast, "multi_object", 1, 2, 10, by_hand).time, DoubleEq(7 + (3 + 20) + 7));
   // staged: the root copies, signals; the other copies, and signals nothing
-  EXPECT_THAT(priced(collective::broadcast, "multi_object_staged", 1, 2, 10, by_hand).time,
+  EXPECT_THAT(estimated(collective::broadcast, "multi_object_staged", 1, 2, 10, by_hand).time,
               DoubleEq((3 + 20) + 7 + (3 + 20)));
 }
 
-TEST(price, gap_is_of_a_rank_and_bandwidth_of_a_host) {
+TEST(cost, gap_is_of_a_rank_and_bandwidth_of_a_host) {
   // Three hosts, one sender: its second message begins g after the first; two senders: both at once, but for the bytes.
-  const double one = priced(collective::alltoall, "pairwise", 3, 1, 1, by_hand).time;
+  const double one = estimated(collective::alltoall, "pairwise", 3, 1, 1, by_hand).time;
   EXPECT_THAT(one, DoubleEq(5 + 50 + 10 + 4 + 1000 + 10)) << "its own block is copied first";
   const request asked = request_of(collective::alltoall, shape::uniform(3, 2), 1);
   std::vector<plan> plans;
@@ -162,16 +162,16 @@ TEST(price, gap_is_of_a_rank_and_bandwidth_of_a_host) {
     if (rank == 2 || rank == 4) to.receive((rank - 2) / 2, 0, to.own(buffer::output), 24, {});
     plans.push_back(to.finish());
   }
-  const plan_price two = price(asked, plans, by_hand);
+  const plan_cost two = cost_of(asked, plans, by_hand);
   EXPECT_THAT(two.of_ranks[2], DoubleEq(10 + 24 + 1000 + 10));
   EXPECT_THAT(two.of_ranks[4], DoubleEq(10 + 24 + 24 + 1000 + 10));
 }
 
-TEST(price, critical_path_is_without_gaps_from_the_beginning_to_the_end) {
+TEST(cost, critical_path_is_without_gaps_from_the_beginning_to_the_end) {
   for (const algorithm& by : all_algorithms()) {
     const request asked = request_of(by.what, shape::uniform(5, 3), 20, 2);
     const std::vector<plan> plans = generate_all(by, asked);
-    const plan_price found = price(asked, plans, {});
+    const plan_cost found = cost_of(asked, plans, {});
     ASSERT_FALSE(found.critical_path.empty()) << by.name;
     EXPECT_EQ(found.critical_path.back().end, found.time) << by.name;
     double before = 0.0;
@@ -190,7 +190,7 @@ TEST(price, critical_path_is_without_gaps_from_the_beginning_to_the_end) {
   }
 }
 
-TEST(price, plans_that_block_have_none) {
+TEST(cost, plans_that_block_have_none) {
   const request asked = request_of(collective::broadcast, shape::uniform(1, 2), 1);
   std::vector<plan> plans;
   for (int rank = 0; rank < 2; ++rank) {
@@ -198,14 +198,14 @@ TEST(price, plans_that_block_have_none) {
     to.wait(0, to.new_counter(), 1, {});
     plans.push_back(to.finish());
   }
-  EXPECT_THAT([&] { price(asked, plans, {}); }, ThrowsMessage<std::invalid_argument>(HasSubstr("block")));
+  EXPECT_THAT([&] { cost_of(asked, plans, {}); }, ThrowsMessage<std::invalid_argument>(HasSubstr("block")));
 }
 
 // 16 hosts of 3 ranks and 5 ms: two rounds instead of four.
 TEST(choice, fewer_rounds_pay_under_latency) {
   const cost_parameters slow{.latency = 5e6};
-  const double many = priced(collective::allgather, "multi_object_bruck", 16, 3, 2, slow).time;
-  const double one = priced(collective::allgather, "single_leader_bruck", 16, 3, 2, slow).time;
+  const double many = estimated(collective::allgather, "multi_object_bruck", 16, 3, 2, slow).time;
+  const double one = estimated(collective::allgather, "single_leader_bruck", 16, 3, 2, slow).time;
   EXPECT_GT(one / many, 1.9);
   EXPECT_LT(many, 2.1 * slow.latency);
 }
@@ -217,11 +217,11 @@ TEST(choice, goes_from_rounds_to_rings_with_the_size) {
     bool is_large = false;
     for (std::uint64_t count = 2; count <= 1 << 20; count *= 8) {
       const request asked = request_of(what, shape::uniform(8, 4), count);
-      const std::vector<priced_algorithm> found = compare(asked, {});
+      const std::vector<algorithm_cost> found = compare(asked, {});
       ASSERT_EQ(found.size(), algorithms_for(asked).size());
       double by_small = 0;
       double by_large = 0;
-      for (const priced_algorithm& each : found) {
+      for (const algorithm_cost& each : found) {
         if (each.by->name == small) by_small = each.time;
         if (each.by->name == large) by_large = each.time;
         ASSERT_GE(each.time, found.front().time);

@@ -24,7 +24,7 @@
 
 #include "support/another_user.hpp"
 #include "support/command_runner.hpp"
-#include "support/stranger.hpp"
+#include "support/untrusted_client.hpp"
 
 namespace {
 
@@ -64,7 +64,7 @@ sockaddr_un address_of(const fs::path& path) {
 
 void PrintTo(const mpi& value, std::ostream* out) { *out << value.name; }
 
-class strangers : public testing::TestWithParam<mpi> {
+class untrusted_peers : public testing::TestWithParam<mpi> {
  protected:
   void SetUp() override {
     if (!tri::testing::can_be_another_user()) GTEST_SKIP() << tri::testing::why_no_other_user;
@@ -144,7 +144,7 @@ class strangers : public testing::TestWithParam<mpi> {
  private:
   std::vector<pid_t> children_;
 };
-INSTANTIATE_TEST_SUITE_P(mpi, strangers, testing::ValuesIn(installed),
+INSTANTIATE_TEST_SUITE_P(mpi, untrusted_peers, testing::ValuesIn(installed),
                          [](const testing::TestParamInfo<mpi>& which) { return which.param.name; });
 
 constexpr const char* met = "no collective operations, 0 wrong\n";
@@ -180,7 +180,7 @@ int first_bootstrap_connection() {
   }
 }
 
-TEST_P(strangers, leave_nothing_behind_and_need_nothing) {
+TEST_P(untrusted_peers, leave_nothing_behind_and_need_nothing) {
   const auto ended = run_bootstrap();
   EXPECT_EQ(ended.status, 0) << ended.errors;
   EXPECT_EQ(ended.output, met) << ended.errors;
@@ -191,7 +191,7 @@ TEST_P(strangers, leave_nothing_behind_and_need_nothing) {
       << "another user looks into the folder";
 }
 
-TEST_P(strangers, take_the_folders_first) {
+TEST_P(untrusted_peers, take_the_folders_first) {
   take(in_tmp);
   const auto in_memory = run_bootstrap();
   EXPECT_EQ(in_memory.output, met) << in_memory.errors;
@@ -212,7 +212,7 @@ TEST_P(strangers, take_the_folders_first) {
   EXPECT_THAT(nowhere.errors, HasSubstr("set XDG_RUNTIME_DIR to a folder of yours with mode 0700"));
 }
 
-TEST_P(strangers, put_links_where_the_folder_should_be) {
+TEST_P(untrusted_peers, put_links_where_the_folder_should_be) {
   fs::create_directory(home.path() / "target");
   fs::create_symlink(home.path() / "target", in_tmp);
   const auto ended = run_bootstrap();
@@ -221,7 +221,7 @@ TEST_P(strangers, put_links_where_the_folder_should_be) {
 }
 
 // More of them than rank 0 keeps, all before the last rank comes.
-TEST_P(strangers, of_the_same_user_are_silent_during_bootstrap) {
+TEST_P(untrusted_peers, of_the_same_user_are_silent_during_bootstrap) {
   const fs::path are_in = home.path() / "are_in";
   start_as(job_user, [&] {
     send(first_bootstrap_connection(), "nonsense", 8, MSG_NOSIGNAL);
@@ -237,7 +237,7 @@ TEST_P(strangers, of_the_same_user_are_silent_during_bootstrap) {
 }
 
 // It says that it is rank 1, before rank 1 does, and nothing more.
-TEST_P(strangers, of_the_same_user_that_pass_for_a_rank_end_the_job_in_time) {
+TEST_P(untrusted_peers, of_the_same_user_that_pass_for_a_rank_end_the_job_in_time) {
   const fs::path is_in = home.path() / "is_in";
   start_as(job_user, [&] {
     const int guest = first_bootstrap_connection();
@@ -253,7 +253,7 @@ TEST_P(strangers, of_the_same_user_that_pass_for_a_rank_end_the_job_in_time) {
 }
 
 // What a rank that died in its bootstrap exchange has left goes with the next job; what is new may be somebody's.
-TEST_P(strangers, that_died_leave_sockets_which_the_next_job_removes) {
+TEST_P(untrusted_peers, that_died_leave_sockets_which_the_next_job_removes) {
   EXPECT_EQ(run_bootstrap().output, met);
   for (const char* const name : {"mpi-start.old", "mpi-start.new", "other.old"}) {
     const int left = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
@@ -272,17 +272,17 @@ TEST_P(strangers, that_died_leave_sockets_which_the_next_job_removes) {
 }
 
 // The ranks that agree by the library hand memory over at an abstract socket, which everybody sees.
-TEST_P(strangers, connect_to_every_socket_that_they_see) {
-  const tri::testing::connecting_stranger stranger("trireme-mpi-");
+TEST_P(untrusted_peers, connect_to_every_socket_that_they_see) {
+  const tri::testing::untrusted_client untrusted("trireme-mpi-");
   // On a busy machine he may come late to the first ones.
-  for (int round = 0; round < 3 || (stranger.connections() == 0 && round < 100); ++round) {
+  for (int round = 0; round < 3 || (untrusted.connections() == 0 && round < 100); ++round) {
     const auto ended = run_bootstrap("MPI_LOCALNRANKS=2 OMPI_COMM_WORLD_LOCAL_SIZE=2");
     EXPECT_EQ(ended.status, 0) << ended.errors;
     EXPECT_THAT(ended.output, HasSubstr(", 0 wrong\n"));
     EXPECT_THAT(ended.errors, Not(HasSubstr("are left to ")));
     if (HasFailure()) return;
   }
-  EXPECT_GT(stranger.connections(), 0) << "nobody has disturbed these jobs";
+  EXPECT_GT(untrusted.connections(), 0) << "no connection came to these jobs";
 }
 
 }  // namespace

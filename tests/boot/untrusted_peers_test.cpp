@@ -20,7 +20,7 @@
 #include "launched_job.hpp"
 #include "os/child_process.hpp"
 #include "support/another_user.hpp"
-#include "support/stranger.hpp"
+#include "support/untrusted_client.hpp"
 
 namespace tri::boot {
 namespace {
@@ -29,17 +29,17 @@ using boot::testing::launched_job;
 using ::testing::HasSubstr;
 using ::testing::ThrowsMessage;
 
-class strangers : public ::testing::Test {
+class untrusted_peers : public ::testing::Test {
  protected:
   void SetUp() override {
     if (!tri::testing::can_be_another_user()) GTEST_SKIP() << tri::testing::why_no_other_user;
     setenv("TRIREME_PES", "1", 1);
-    stranger_.emplace("trireme-");
+    untrusted_client_.emplace("trireme-");
   }
-  // Some jobs, until the stranger was let in by one: on a busy machine he may come late to the first ones.
+  // Some jobs, until one has accepted the connection: on a busy machine it may come late to the first ones.
   template <class Command>
   void expect_exchanges(const Command& command) const {
-    for (int round = 0; round < 5 || (stranger_->connections() == 0 && round < 300); ++round) {
+    for (int round = 0; round < 5 || (untrusted_client_->connections() == 0 && round < 300); ++round) {
       launched_job started(command);
       EXPECT_EQ(started.wait(), 0) << started.output();
       for (int i = 0; i < 4; ++i)
@@ -49,16 +49,18 @@ class strangers : public ::testing::Test {
                                           i)));
       if (HasFailure()) return;
     }
-    EXPECT_GT(stranger_->connections(), 0) << "nobody has disturbed these jobs";
+    EXPECT_GT(untrusted_client_->connections(), 0) << "no connection came to these jobs";
   }
 
  private:
-  std::optional<tri::testing::connecting_stranger> stranger_;
+  std::optional<tri::testing::untrusted_client> untrusted_client_;
 };
 
-TEST_F(strangers, do_not_disturb_a_job_of_our_launcher) { expect_exchanges(boot::testing::probe(4, {"exchange"})); }
+TEST_F(untrusted_peers, do_not_disturb_a_job_of_our_launcher) {
+  expect_exchanges(boot::testing::probe(4, {"exchange"}));
+}
 
-TEST_F(strangers, do_not_disturb_a_job_of_another_launcher) {
+TEST_F(untrusted_peers, do_not_disturb_a_job_of_another_launcher) {
   if (*MPIRUN_MPICH == 0) GTEST_SKIP() << "mpirun.mpich is not installed (scripts/deps.sh test)";
   expect_exchanges(std::vector<std::string>{MPIRUN_MPICH, "-n", "4", JOB_PROBE, "exchange"});
 }

@@ -1,5 +1,5 @@
-// What a stranger of the host finds of two processes that talk through UCX, and what it can do to them. The processes
-// choose no transports, as jobs do.
+// What an untrusted peer of the host finds of two processes that talk through UCX, and what it can do to them. The
+// processes choose no transports, as jobs do.
 #include <arpa/inet.h>
 #include <gtest/gtest.h>
 #include <netinet/in.h>
@@ -45,19 +45,19 @@ port_options on_loopback() {
 
 // An empty datagram to each socket to which the kernel gave a name, as any user may send one.
 void send_empty_datagrams() {
-  const int socket_of_stranger = socket(AF_UNIX, SOCK_DGRAM | SOCK_NONBLOCK, 0);
+  const int untrusted_socket = socket(AF_UNIX, SOCK_DGRAM | SOCK_NONBLOCK, 0);
   for (const std::string& name : autobound_sockets({})) {
     sockaddr_un to = {.sun_family = AF_UNIX, .sun_path = {}};
     std::copy(name.begin(), name.end(), to.sun_path + 1);
-    sendto(socket_of_stranger, nullptr, 0, 0, reinterpret_cast<const sockaddr*>(&to),
+    sendto(untrusted_socket, nullptr, 0, 0, reinterpret_cast<const sockaddr*>(&to),
            static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + 1 + name.size()));
   }
-  close(socket_of_stranger);
+  close(untrusted_socket);
 }
 
 // Messages of all protocols go to and fro while nobody of the host finds a socket or a segment of theirs, and another
 // user sends to what there is.
-TEST(ucx_stranger, of_the_host_finds_nothing) {
+TEST(ucx_untrusted_peer, of_the_host_finds_nothing) {
   if (geteuid() != 0) GTEST_SKIP() << "becoming another user needs root";
   constexpr std::uint64_t rounds = 40;
   const ended_processes ended = run_processes(3, [](unsigned self, shared_by_processes& shared) {
@@ -80,7 +80,7 @@ TEST(ucx_stranger, of_the_host_finds_nothing) {
         ++shared.marks[0];
         check(autobound_sockets(own_sockets()).empty(), "UCX has opened an abstract socket");
         check_equal(own_segments(), std::size_t{0});
-        while (shared.marks[1].load() == 0) wire->progress();  // the stranger has done its worst
+        while (shared.marks[1].load() == 0) wire->progress();  // the untrusted peer has sent everything
       }
       send_checked(*wire, bodies, self, 1 - self, number, sizes[number % sizes.size()]);
       while (user.arrived() <= number) wire->progress();
@@ -93,7 +93,7 @@ TEST(ucx_stranger, of_the_host_finds_nothing) {
   for (const process_end& end : ended.ends) EXPECT_TRUE(end.clean());
 }
 
-TEST(ucx_stranger, listens_on_the_chosen_network_only) {
+TEST(ucx_untrusted_peer, listens_on_the_chosen_network_only) {
   const ended_processes ended = run_processes(1, [](unsigned, shared_by_processes&) {
     checking_user user(0);
     const auto wire = open_port(conduit_choice::ucx, 0, 2, user, {}, on_loopback());
@@ -156,7 +156,7 @@ void send_garbage(std::uint16_t port) {
   }
 }
 
-TEST(ucx_stranger, of_the_network_is_counted_and_dropped) {
+TEST(ucx_untrusted_peer, of_the_network_is_counted_and_dropped) {
   constexpr std::uint64_t rounds = 40;
   for (const bool checks : {false, true}) {
     const ended_processes ended = run_processes(3, [checks](unsigned self, shared_by_processes& shared) {

@@ -1,4 +1,4 @@
-#include "trireme/detail/objects/answers_owed.hpp"
+#include "trireme/detail/objects/outstanding_futures.hpp"
 
 #include <string>
 #include <tuple>
@@ -22,20 +22,20 @@ const std::uint32_t answered_handler =
 
 }  // namespace
 
-void coroutine_owner::find_answers() {
-  knows_answers_ = true;
+void coroutine_owner::find_outstanding() {
+  knows_outstanding_ = true;
   if (element_ == nullptr) return;
   const local_collection& home = element_->home();
   if (home.facts().one_per_pe || home.here().job().processes() == 1 ||
       element_type_of(element_->type()).save == nullptr)
     return;
-  answers_ = new answers_owed(home.facts().id, element_->number());
-  answers_->wait_for_end(wants_to_leave_);
+  outstanding_ = new outstanding_futures(home.facts().id, element_->number());
+  outstanding_->wait_for_end(wants_to_leave_);
 }
 
 // The element may be anywhere in this process.
-void end_answer(answers_owed& owed) {
-  const answers_owed::told news = owed.end_one();
+void end_outstanding_future(outstanding_futures& outstanding) {
+  const outstanding_futures::told news = outstanding.end_one();
   sched::pe* const here = sched::detail::this_pe;
   if (!news.is_last_and_awaited || here == nullptr || pe_objects::of(*here).is_ending()) return;
   post_to_element(*here, news.collection, news.element, answered_handler, nullptr,

@@ -1,4 +1,4 @@
-// A stranger of the host: another user, who connects to every socket of jobs that he sees and says nonsense at each.
+// Another user of the host, whose process connects to every socket of jobs that it sees and sends nonsense to each.
 #pragma once
 
 #include <sys/mman.h>
@@ -26,20 +26,20 @@
 namespace tri::testing {
 
 /// From construction to destruction. A test that has one looks whether he was there: `connections`.
-class connecting_stranger {
+class untrusted_client {
  public:
   /// At the abstract sockets whose names begin so.
-  explicit connecting_stranger(std::string names_begin_with)
+  explicit untrusted_client(std::string names_begin_with)
       : prefix_(std::move(names_begin_with)), test_(getpid()), connections_(shared_counter()) {
     child_ = start_as_another_user([this] { return connect_to_all(); });
   }
-  ~connecting_stranger() {
+  ~untrusted_client() {
     kill(child_, SIGKILL);
     waitpid(child_, nullptr, 0);
     munmap(connections_, sizeof *connections_);
   }
-  connecting_stranger(const connecting_stranger&) = delete;
-  connecting_stranger& operator=(const connecting_stranger&) = delete;
+  untrusted_client(const untrusted_client&) = delete;
+  untrusted_client& operator=(const untrusted_client&) = delete;
 
   /// How often he was let in by processes that this test has started. relaxed: a count, and nothing beside it is read.
   long connections() const { return connections_->load(std::memory_order_relaxed); }
@@ -49,7 +49,7 @@ class connecting_stranger {
 
   static counter* shared_counter() {
     void* const memory = mmap(nullptr, sizeof(counter), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    if (memory == MAP_FAILED) throw std::system_error(errno, std::generic_category(), "memory shared with a stranger");
+    if (memory == MAP_FAILED) throw std::system_error(errno, std::generic_category(), "shared memory");
     return new (memory) counter(0);
   }
 

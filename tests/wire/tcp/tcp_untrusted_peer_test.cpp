@@ -1,5 +1,5 @@
-// What strangers of the network and other users of the host can do to two processes that talk through the conduit over
-// TCP: take up a few descriptors for a while, and be counted. Strangers are processes of their own.
+// What untrusted peers of the network and other users of the host can do to two processes that talk through the conduit
+// over TCP: take up a few descriptors for a while, and be counted. Untrusted peers are processes of their own.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -26,7 +26,7 @@ namespace {
 using testing::check;
 using testing::check_equal;
 
-TEST(tcp_stranger, listens_on_the_chosen_network_only) {
+TEST(tcp_untrusted_peer, listens_on_the_chosen_network_only) {
   const ended_processes ended = run_processes(1, [](unsigned, shared_by_processes&) {
     checking_user user(0);
     port_options options = over_loopback();
@@ -79,7 +79,7 @@ void survive(const std::function<std::uint64_t(std::uint16_t port)>& annoy, bool
       ++shared.marks[ready];
       while (shared.marks[annoyed].load() == 0) wire->progress();
       while (self == 0 && wire->counters().foreign_connections < shared.marks[count].load()) wire->progress();
-      if (self == 0) check(private_bytes() < memory + (std::uint64_t{4} << 20), "strangers take memory");
+      if (self == 0) check(private_bytes() < memory + (std::uint64_t{4} << 20), "untrusted peers take memory");
     };
     if (before_they_connect) be_annoyed();
     for (std::uint64_t number = 0; number < rounds; ++number) {
@@ -90,7 +90,7 @@ void survive(const std::function<std::uint64_t(std::uint16_t port)>& annoy, bool
     user.verify();
     check(user.failures.empty(), "no peer failed");
     check_equal(wire->counters().foreign_packets, std::uint64_t{0});
-    if (self == 0) check(wire->counters().foreign_connections > 0, "no stranger was counted");
+    if (self == 0) check(wire->counters().foreign_connections > 0, "no untrusted peer was counted");
     if (self == 1) check_equal(wire->counters().foreign_connections, std::uint64_t{0});
     for (++shared.marks[over]; shared.marks[over].load() < 2 || !wire->is_idle();) wire->progress();
   });
@@ -121,18 +121,18 @@ std::uint64_t send_garbage(std::uint16_t port, std::span<const std::byte> begin)
   return count;
 }
 
-TEST(tcp_stranger, silent_ones_make_room_for_others) { survive(hold_silent_connections); }
+TEST(tcp_untrusted_peer, silent_ones_make_room_for_others) { survive(hold_silent_connections); }
 
-TEST(tcp_stranger, silent_ones_do_not_keep_peers_out) {
+TEST(tcp_untrusted_peer, silent_ones_do_not_keep_peers_out) {
   survive(hold_silent_connections, /*before_they_connect=*/true);
 }
 
-TEST(tcp_stranger, garbage_is_counted_and_dropped) {
+TEST(tcp_untrusted_peer, garbage_is_counted_and_dropped) {
   survive([](std::uint16_t port) { return send_garbage(port, {}); });
 }
 
 // UCX's own first bytes, which its listener believes.
-TEST(tcp_stranger, one_that_speaks_ucx_is_counted_and_dropped) {
+TEST(tcp_untrusted_peer, one_that_speaks_ucx_is_counted_and_dropped) {
   survive([](std::uint16_t port) {
     const std::uint64_t magic = 0xCAFEBABE12345678;
     return send_garbage(port, std::as_bytes(std::span(&magic, 1)));
@@ -140,7 +140,7 @@ TEST(tcp_stranger, one_that_speaks_ucx_is_counted_and_dropped) {
 }
 
 // Knows all but the token: the right greeting by process 1, and what would follow it.
-TEST(tcp_stranger, one_without_the_token_is_counted_and_dropped) {
+TEST(tcp_untrusted_peer, one_without_the_token_is_counted_and_dropped) {
   const auto greet_wrongly = [](std::uint16_t port) {
     const frame_stream stream = frame_stream().packet(0, 5000).announce(1, 30, 100'000).body(1, 100'000);
     std::uint64_t count = 0;
@@ -157,7 +157,7 @@ TEST(tcp_stranger, one_without_the_token_is_counted_and_dropped) {
   survive(greet_wrongly, /*before_they_connect=*/true);
 }
 
-TEST(tcp_stranger, another_user_is_counted_and_dropped) {
+TEST(tcp_untrusted_peer, another_user_is_counted_and_dropped) {
   if (geteuid() != 0) GTEST_SKIP() << "becoming another user needs root";
   survive([](std::uint16_t port) {
     turn_into_nobody();

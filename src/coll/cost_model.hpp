@@ -1,5 +1,5 @@
-// What plans cost: messages, bytes and rounds are counted; time is virtual, by LogGP between hosts, with copies,
-// reductions and signals inside them. Deterministic.
+// The cost model of plans: messages, bytes and rounds are counted; time is virtual, by LogGP between hosts, with
+// copies, reductions and signals inside them. Deterministic.
 //
 // A message of k bytes between hosts: its sender is busy for o, and sends the next one g after the beginning of this
 // one at the earliest; the bytes leave the host one message after the other, G each; they arrive L later, through the
@@ -61,7 +61,7 @@ struct timed_step {
   double end = 0.0;
 };
 
-struct plan_price {
+struct plan_cost {
   double time = 0.0;
   std::vector<double> of_ranks;                ///< when the plan of each rank has ended
   std::vector<timed_step> critical_path;       ///< each is what the next waited for; the last ends at `time`
@@ -69,13 +69,13 @@ struct plan_price {
 };
 
 /// Throws std::invalid_argument for plans that block; the checker says where.
-plan_price price(const request& asked, std::span<const plan> plans, const cost_parameters& costs);
+plan_cost cost_of(const request& asked, std::span<const plan> plans, const cost_parameters& costs);
 
-struct priced_algorithm {
+struct algorithm_cost {
   const algorithm* by = nullptr;
   double time = 0.0;
 };
 /// All that suit, the cheapest first; equals in the order of the table.
-std::vector<priced_algorithm> compare(const request& asked, const cost_parameters& costs);
+std::vector<algorithm_cost> compare(const request& asked, const cost_parameters& costs);
 
 }  // namespace tri::coll

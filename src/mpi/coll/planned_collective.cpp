@@ -1,0 +1,221 @@
+#include "mpi/coll/planned_collective.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+#include "arena/block_cache.hpp"
+#include "mpi/engine/shm_collective.hpp"
+#include "trireme/detail/arena/allocate.hpp"
+
+namespace tri::mpi::collectives {
+namespace {
+
+// Of this process, in the order in which they began. With the call guard.
+std::vector<coll::plan_run*> under_way;
+
+std::byte* allocate(session& in, std::size_t bytes) {
+  try {
+    return static_cast<std::byte*>(in.ranks().blocks().allocate(bytes));
+  } catch (const arena::arena_exhausted&) {
+    return nullptr;
+  }
+}
+
+// The first member that needs it makes it.
+coll::control_block* control_of(session& in, const communicator& comm) {
+  shm_collective& shared = *comm.barrier;
+  if (void* const there = shared.plan_memory()) return static_cast<coll::control_block*>(there);
+  if (shared.is_without_plans()) return nullptr;
+  const auto members = static_cast<std::uint32_t>(comm.size());
+  std::byte* const memory = allocate(in, coll::control_block::size_for(members));
+  void* const made = memory == nullptr ? nullptr : coll::control_block::create(memory, members);
+  void* const agreed = shared.set_plan_memory(made);
+  if (agreed != made && memory != nullptr) in.ranks().blocks().release(memory);
+  return static_cast<coll::control_block*>(agreed);
+}
+
+// How a plan is found again.
+struct plan_key {
+  coll::collective what;
+  const char* algorithm;
+  std::uint64_t elements;
+  std::uint64_t extent;
+  int root;
+  bool in_place;
+  bool commutative;
+  bool operator==(const plan_key&) const = default;
+};
+
+}  // namespace
+
+// Plans of one communicator that were used last; plans for blocks of different sizes are made anew.
+struct plan_cache {
+  static constexpr std::size_t most = 16;
+  std::vector<std::pair<plan_key, std::shared_ptr<const coll::plan>>> kept;
+  std::size_t next = 0;
+};
+
+namespace {
+
+std::shared_ptr<const coll::plan> plan_of(communicator& comm, const planned_request& asked,
+                                          const coll::request& request) {
+  const auto make = [&] {
+    return std::make_shared<const coll::plan>(
+        coll::generate(coll::algorithm_of(request, asked.algorithm), request, comm.rank));
+  };
+  if (!request.blocks.is_uniform()) return make();
+  const plan_key key{asked.what,   asked.algorithm,  request.blocks.begin(1), request.extent,
+                     request.root, request.in_place, request.commutative};
+  if (!comm.plans) comm.plans = std::make_shared<plan_cache>();
+  plan_cache& cache = *comm.plans;
+  for (const auto& [known, plan] : cache.kept)
+    if (known == key) return plan;
+  auto made = std::pair(key, make());
+  if (cache.kept.size() < plan_cache::most) return cache.kept.emplace_back(std::move(made)).second;
+  cache.next = (cache.next + 1) % plan_cache::most;
+  return (cache.kept[cache.next] = std::move(made)).second;
+}
+
+}  // namespace
+
+coll::request planned_collective::request_of(const communicator& comm, const planned_request& asked) {
+  coll::request made;
+  made.what = asked.what;
+  made.hosts = coll::shape::uniform(1, comm.size());
+  made.root = asked.root;
+  made.blocks = asked.blocks;
+  made.extent = static_cast<std::uint32_t>(asked.element_bytes);
+  // Of a broadcast or a reduction only the root may say so; plans are the same, as its input then is its output.
+  made.in_place = asked.from == MPI_IN_PLACE && !coll::has_root(asked.what);
+  made.commutative = asked.is_commutative;
+  return made;
+}
+
+std::unique_ptr<planned_collective> planned_collective::begin(session& in, communicator& comm,
+                                                              const planned_request& asked, bool takes_part) {
+  coll::control_block* const shared = control_of(in, comm);
+  if (shared == nullptr) return nullptr;
+  return std::unique_ptr<planned_collective>(new planned_collective(in, comm, *shared, asked, takes_part));
+}
+
+planned_collective::planned_collective(session& in, communicator& comm, coll::control_block& shared,
+                                       const planned_request& asked, bool takes_part)
+    : in_(in), comm_(comm), asked_(asked), request_(request_of(comm, asked)), plan_(plan_of(comm, asked, request_)) {
+  run_ = std::make_unique<coll::plan_run>(*plan_, shared, 0, comm.planned++, *this, !takes_part);
+  under_way.push_back(run_.get());
+  in_.ranks().set_operations(&advance_all);
+  run_->advance();
+}
+
+planned_collective::~planned_collective() {
+  in_.ranks().wait([this] { return is_done(in_); });
+  std::erase(under_way, run_.get());
+  if (under_way.empty()) in_.ranks().set_operations(nullptr);
+}
+
+// Others wait for this rank's steps in operations that it does not wait for itself.
+bool planned_collective::advance_all() {
+  bool worked = false;
+  for (std::size_t i = 0; i < under_way.size(); ++i)
+    if (!under_way[i]->is_over() && under_way[i]->advance()) worked = true;
+  return worked;
+}
+
+bool planned_collective::is_done(session&) {
+  if (!run_->is_over()) run_->advance();
+  return run_->is_over();
+}
+
+int planned_collective::finish(session&) { return run_->has_failed() ? MPI_ERR_OTHER : MPI_SUCCESS; }
+
+// What other ranks cannot access, such as a stack, is copied to memory that they can, behind the scratch.
+bool planned_collective::open(coll::control_block::buffers& own) {
+  const std::int32_t rank = plan_->rank;
+  const coll::place input = request_.real_place({rank, coll::buffer::input, 0});
+  const coll::place output = request_.real_place({rank, coll::buffer::output, 0});
+  const std::uint64_t output_bytes = request_.output_bytes(rank);
+  // In place one is a part of the other. A root in place is known to itself alone: the plan reads a copy of its input.
+  const bool is_one_buffer = request_.in_place;
+  const bool keeps_input = asked_.from == MPI_IN_PLACE && !is_one_buffer;
+  const std::uint64_t input_bytes =
+      is_one_buffer ? std::max(request_.input_bytes(rank) + input.offset, output_bytes + output.offset)
+                    : request_.input_bytes(rank);
+  auto* const from = static_cast<std::byte*>(asked_.from == MPI_IN_PLACE ? asked_.to : const_cast<void*>(asked_.from));
+  auto* const to = static_cast<std::byte*>(asked_.to);
+  if (input_bytes > 0 && !keeps_input) own.input = in_.ranks().shared_address(from, input_bytes);
+  if (output_bytes > 0 && !is_one_buffer) own.output = in_.ranks().shared_address(to, output_bytes);
+  const auto aligned = [](std::uint64_t bytes) { return (bytes + 63) / 64 * 64; };
+  const std::uint64_t input_at = aligned(plan_->scratch_bytes);
+  const std::uint64_t output_at = input_at + (own.input == nullptr ? aligned(input_bytes) : 0);
+  const bool stages_output = !is_one_buffer && own.output == nullptr;
+  if (const std::uint64_t all = output_at + (stages_output ? output_bytes : 0); all > 0) {
+    own.scratch = allocate(in_, all);
+    if (own.scratch == nullptr) return false;
+  }
+  if (own.input == nullptr && input_bytes > 0) {
+    own.input = own.scratch + input_at;
+    std::memcpy(own.input, from, input_bytes);
+    if (is_one_buffer) staged_output_ = own.input + output.offset;
+  }
+  if (stages_output && output_bytes > 0) own.output = staged_output_ = own.scratch + output_at;
+  if (is_one_buffer) {
+    own.output = own.input + output.offset;
+    own.input += input.offset;
+  }
+  return true;
+}
+
+void planned_collective::close() {
+  if (staged_output_ != nullptr) std::memcpy(asked_.to, staged_output_, request_.output_bytes(plan_->rank));
+}
+
+void planned_collective::release(const coll::control_block::buffers& of_member) {
+  if (of_member.scratch != nullptr) in_.ranks().blocks().release(of_member.scratch);
+}
+
+void planned_collective::copy(const std::byte* from, std::byte* to, std::uint64_t bytes) {
+  std::memcpy(to, from, bytes);
+}
+
+// `sum` becomes `left` op `sum`.
+void planned_collective::reduce_local(const std::byte* left, std::byte* sum, std::uint64_t bytes) const {
+  const auto count = static_cast<MPI_Count>(bytes / asked_.element_bytes);
+#if MPI_VERSION >= 4
+  PMPI_Reduce_local_c(left, sum, count, asked_.type, asked_.operation);
+#else
+  PMPI_Reduce_local(left, sum, static_cast<int>(count), asked_.type, asked_.operation);
+#endif
+}
+
+void planned_collective::reduce(coll::step_kind side, const std::byte* from, std::byte* to, std::uint64_t bytes) {
+  if (side == coll::step_kind::reduce_left || asked_.is_commutative) {
+    reduce_local(from, to, bytes);
+    return;
+  }
+  std::vector<std::byte> right(from, from + bytes);
+  reduce_local(to, right.data(), bytes);
+  std::copy(right.begin(), right.end(), to);
+}
+
+// All ranks are on this host: its plans have no messages.
+void planned_collective::begin_message(std::uint32_t, const coll::step&, std::byte*) {}
+coll::message_state planned_collective::test_message(std::uint32_t) { return coll::message_state::lost; }
+
+void planned_collective::wake_others() {
+  for (int rank = 0; rank < comm_.size(); ++rank)
+    if (rank != comm_.rank) in_.ranks().wake_after_store(comm_.number_of[static_cast<std::size_t>(rank)]);
+}
+
+int run_planned(session& in, communicator& comm, const planned_request& asked, bool takes_part) {
+  const auto all = planned_collective::begin(in, comm, asked, takes_part);
+  if (all == nullptr) return pass_through;
+  in.ranks().wait([&] { return all->is_done(in); });
+  return all->finish(in);
+}
+
+void release_plan_memory(session& in, const communicator& comm) {
+  if (void* const memory = comm.barrier->plan_memory()) in.ranks().blocks().release(memory);
+}
+
+}  // namespace tri::mpi::collectives

@@ -1,0 +1,77 @@
+// Collective operations of the ranks of one host that run a plan (src/coll): in shared memory, without messages.
+// Blocking and nonblocking ones are the same. A rank does its own steps, in every wait and poll of its program; so no
+// rank waits for one that computes only if the plan does not need it.
+#pragma once
+
+#include <mpi.h>
+
+#include <cstddef>
+#include <memory>
+#include <vector>
+
+#include "coll/algorithms.hpp"
+#include "coll/plan_run.hpp"
+#include "coll/request.hpp"
+#include "mpi/comm/communicators.hpp"
+#include "mpi/p2p/nonblocking_operation.hpp"
+#include "mpi/startup/session.hpp"
+
+namespace tri::mpi::collectives {
+
+/// The same on all ranks but for the addresses. Elements are plain: contiguous, without gaps.
+struct planned_request {
+  coll::collective what = coll::collective::barrier;
+  const char* algorithm = "multi_object";
+  const void* from = nullptr;  // or MPI_IN_PLACE
+  void* to = nullptr;
+  coll::block_layout blocks;  // in elements
+  MPI_Datatype type = MPI_BYTE;
+  std::size_t element_bytes = 1;
+  MPI_Op operation = MPI_OP_NULL;
+  bool is_commutative = true;
+  int root = 0;
+};
+
+class planned_collective final : public nonblocking_operation, public coll::plan_driver {
+ public:
+  /// Null: the communicator has no memory for plans, which all its ranks find alike. `takes_part` false: this rank's
+  /// arguments are wrong; the operation fails on all ranks.
+  static std::unique_ptr<planned_collective> begin(session& in, communicator& comm, const planned_request& asked,
+                                                   bool takes_part = true);
+  ~planned_collective() override;
+
+  bool is_done(session& in) override;
+  int finish(session& in) override;
+
+ private:
+  planned_collective(session& in, communicator& comm, coll::control_block& shared, const planned_request& asked,
+                     bool takes_part);
+  static coll::request request_of(const communicator& comm, const planned_request& asked);
+  static bool advance_all();
+
+  bool open(coll::control_block::buffers& own) override;
+  void close() override;
+  void release(const coll::control_block::buffers& of_member) override;
+  void copy(const std::byte* from, std::byte* to, std::uint64_t bytes) override;
+  void reduce(coll::step_kind side, const std::byte* from, std::byte* to, std::uint64_t bytes) override;
+  void begin_message(std::uint32_t index, const coll::step& message, std::byte* at) override;
+  coll::message_state test_message(std::uint32_t index) override;
+  void wake_others() override;
+  void reduce_local(const std::byte* left, std::byte* sum, std::uint64_t bytes) const;
+
+  session& in_;
+  communicator& comm_;
+  planned_request asked_;
+  coll::request request_;
+  std::shared_ptr<const coll::plan> plan_;
+  std::byte* staged_output_ = nullptr;  // of an output that other ranks cannot access
+  std::unique_ptr<coll::plan_run> run_;
+};
+
+/// Waits for it. `pass_through` where it could not begin.
+int run_planned(session& in, communicator& comm, const planned_request& asked, bool takes_part = true);
+
+/// By the last member that leaves the communicator.
+void release_plan_memory(session& in, const communicator& comm);
+
+}  // namespace tri::mpi::collectives

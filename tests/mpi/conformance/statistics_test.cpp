@@ -1,0 +1,90 @@
+// What `trireme exec --mpi --stats` counts and prints.
+
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstddef>
+#include <map>
+#include <string>
+
+#include "mpi/conformance/conformance_run.hpp"
+
+namespace mpi_programs {
+namespace {
+
+using testing::ContainsRegex;
+using testing::HasSubstr;
+using testing::StartsWith;
+
+// What the ranks counted agrees, and goes to the table and to the file that was asked for.
+TEST_P(conformance, statistics_add_up) {
+  if (how().exec.empty() || ranks() == 8) GTEST_SKIP() << "a matter of the drop-in";
+  mode told = how();
+  told.exec += " --stats";
+  auto counted = run_counted(with(), told, ranks(), "traffic", "--messages 600 --largest 400000 --seed 3");
+  const auto& ended = counted.ended;
+  auto& json = counted.statistics;
+  EXPECT_EQ(ended.status, 0) << ended.errors;
+  EXPECT_THAT(ended.output, StartsWith(fmt::format("traffic/{}_ranks ok (", ranks())));
+  EXPECT_THAT(ended.errors, HasSubstr(fmt::format("trireme mpi: {} ranks, ", ranks())));
+  EXPECT_THAT(ended.errors, ContainsRegex("\n  all +[0-9]+ +[0-9]+ +[0-9]+ "));
+  ASSERT_EQ(counted.ranks(), static_cast<std::size_t>(ranks())) << ended.errors;
+  EXPECT_EQ(json["faults"], "");
+  EXPECT_EQ(json["unreceived"], 0);
+  std::map<std::string, double> sums;
+  for (const auto& rank : json["ranks"]) {
+    for (const auto& [name, value] : rank.items()) sums[name] += value.get<double>();
+    EXPECT_GT(rank["total_s"], 0.0);
+    EXPECT_LE(rank["waited_s"], rank["total_s"]);
+    EXPECT_GT(rank["rendezvous"], 0);
+  }
+  for (const auto& [name, sum] : sums) EXPECT_NEAR(json["all"][name].get<double>(), sum, 1e-6) << name;
+  EXPECT_EQ(sums["inline"] + sums["eager"] + sums["rendezvous"],
+            sums["received_by_itself"] + sums["received_by_others"]);
+  EXPECT_EQ(sums["bytes_received"], sums["bytes_copied"] + sums["bytes_helped"]);
+  EXPECT_GT(sums["bytes_received"], 0.0);
+  // All of it was intercepted.
+  std::map<std::string, long> times;
+  for (const auto& call : json["calls"]) {
+    times[call["call"].get<std::string>()] += call["times"].get<long>();
+    EXPECT_EQ(call["left_because"], "") << call;
+  }
+  EXPECT_GT(times["MPI_Isend"] + times["MPI_Send"], 0);
+  EXPECT_THAT(ended.errors, ContainsRegex("\ncalls +intercepted +passed through +% intercepted  why passed through\n"));
+}
+
+// Messages between two groups are the library's; those that make the groups are intercepted.
+TEST_P(conformance, statistics_say_what_was_passed_through) {
+  if (how().name != "drop_in" || ranks() != 3) GTEST_SKIP() << "a matter of the drop-in";
+  const auto counted =
+      run_counted(with(), how(), ranks(), "conformance", "--sizes few --only communicators/between_two_groups");
+  EXPECT_EQ(counted.ended.status, 0) << counted.ended.errors;
+  std::map<std::string, long> times;
+  for (const auto& call : counted.statistics["calls"]) {
+    times[call["left_because"].get<std::string>()] += call["times"].get<long>();
+    if (call["left_because"] != "") {
+      EXPECT_EQ(call["communicator"], "of the library") << call;
+    }
+  }
+  EXPECT_GT(times[""], 0);
+  EXPECT_GT(times["inter-communicator"], 0);
+}
+
+TEST_P(conformance, statistics_name_calls_that_are_always_passed_through) {
+  if (how().name != "drop_in" || ranks() != 3) GTEST_SKIP() << "a matter of the drop-in";
+  const std::map<std::string, std::set<std::string>> calls_of{
+      {"collectives/all_to_all_with_sizes_and_types", {"MPI_Alltoallw"}},
+      {"communicators/graph_with_neighbours", {"MPI_Neighbor_alltoall"}}};
+  for (const auto& [name, calls] : calls_of) {
+    const auto counted = run_counted(with(), how(), ranks(), "conformance", "--sizes few --only " + name);
+    EXPECT_EQ(counted.ended.status, 0) << counted.ended.errors;
+    std::set<std::string> passed;
+    for (const auto& call : counted.statistics["calls"])
+      if (call["left_because"] == "call") passed.insert(call["call"].get<std::string>());
+    for (const std::string& each : calls) EXPECT_TRUE(passed.contains(each)) << each << " of " << name;
+  }
+}
+
+}  // namespace
+}  // namespace mpi_programs
