@@ -139,7 +139,7 @@ std::vector<mpi_row> described() {
        {"scan", 8, shared},
        "scan",
        "us",
-       "MPI_Scan of 8 B, which is the library's, 8 ranks on 2 cores"},
+       "MPI_Scan of 8 B, 8 ranks on 2 cores"},
   };
 }
 

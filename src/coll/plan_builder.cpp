@@ -138,12 +138,16 @@ step_id plan_builder::collect(int owner, const after& steps) {
 }
 
 step_id plan_builder::reduce_parts_of_host(place into, std::uint64_t bytes) {
-  const step_id all_here = host_barrier({});
-  const byte_range part = part_of(bytes, asked.extent, local, mates);
-  into.offset += part.begin;
-  step_id last = copy({leader, buffer::input, part.begin}, into, part.bytes(), all_here);
-  for (int each = leader + 1; each < leader + mates; ++each)
-    last = reduce(step_kind::reduce_right, {each, buffer::input, part.begin}, into, part.bytes(), last);
+  return reduce_of_host(part_of(bytes, asked.extent, local, mates), into, host_barrier({}));
+}
+
+step_id plan_builder::reduce_of_host(const byte_range& part, const place& into, step_id last) {
+  for_chunks(part, asked.extent, [&](const byte_range& chunk) {
+    const place target{into.rank, into.where, into.offset + chunk.begin};
+    last = copy({leader, buffer::input, chunk.begin}, target, chunk.bytes(), last);
+    for (int each = leader + 1; each < leader + mates; ++each)
+      last = reduce(step_kind::reduce_right, {each, buffer::input, chunk.begin}, target, chunk.bytes(), last);
+  });
   return last;
 }
 

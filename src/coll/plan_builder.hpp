@@ -5,6 +5,7 @@
 // which an algorithm for hosts is the classic one for ranks.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <initializer_list>
 #include <span>
@@ -40,6 +41,16 @@ struct byte_range {
 };
 /// Part `index` of `parts` equal ones of these bytes; whole elements.
 byte_range part_of(std::uint64_t bytes, std::uint32_t extent, int index, int parts);
+
+/// Bytes that a rank combines at a time, contribution after contribution: they stay in its first cache meanwhile.
+inline constexpr std::uint64_t chunk_bytes = std::uint64_t{16} << 10;
+/// Calls `each(range)` for the chunks of a range, whole elements each.
+template <class Each>
+void for_chunks(const byte_range& of, std::uint32_t extent, Each&& each) {
+  const std::uint64_t most = std::max<std::uint64_t>(chunk_bytes / extent, 1) * extent;
+  for (std::uint64_t begin = of.begin; begin < of.end; begin += most)
+    each(byte_range{begin, std::min(begin + most, of.end)});
+}
 
 class plan_builder {
  public:
@@ -83,6 +94,8 @@ class plan_builder {
   step_id collect(int owner, const after& steps);
   /// Adds up the inputs of all ranks: this rank does its part of the elements. Everybody has come in when it ends.
   step_id reduce_parts_of_host(place into, std::uint64_t bytes);
+  /// The same of one range of the inputs, which all ranks have reached when `last` ends. `into`: where byte 0 would be.
+  step_id reduce_of_host(const byte_range& part, const place& into, step_id last);
   /// The same for few bytes: a binomial tree over copies; whole on the leader, at this offset of its scratch.
   step_id reduce_tree_of_host(std::uint64_t scratch_offset, std::uint64_t bytes);
 

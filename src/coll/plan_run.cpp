@@ -1,26 +1,29 @@
 #include "coll/plan_run.hpp"
 
+#include <algorithm>
+
 namespace tri::coll {
 
-plan_run::plan_run(const plan& of, control_block& shared, std::int32_t first_rank, std::uint64_t operation,
-                   plan_driver& driver, bool asked_to_fail)
+plan_run::plan_run(const plan& of, operation_table& shared, std::int32_t first_rank, std::uint32_t members,
+                   std::uint64_t operation, plan_driver& driver, bool asked_to_fail)
     : steps_(of),
       shared_(shared),
       first_rank_(first_rank),
+      members_(members),
       operation_(operation),
       driver_(driver),
       asked_to_fail_(asked_to_fail) {}
 
-bool plan_run::advance(std::size_t most_steps) {
+bool plan_run::advance(bool helps, std::size_t most_steps) {
   bool worked = false;
-  if (state_ == state::entering && shared_.may_enter(operation_)) {
-    enter();
+  if (state_ == state::entering && enter()) {
     state_ = state::running;
     worked = true;
   }
   if (state_ == state::running) {
     for (std::size_t ended = 1; ended > 0 && most_steps > 0; most_steps -= ended) {
       ended = do_steps(most_steps);
+      if (ended == 0 && helps && !steps_.has_failed()) ended = help(most_steps);
       if (ended > 0) worked = true;
     }
     if (steps_.is_over() && declined_ == steps_.has_failed()) {
@@ -28,30 +31,42 @@ bool plan_run::advance(std::size_t most_steps) {
       worked = true;
     }
   }
-  if (state_ == state::draining && shared_.is_left_by_all(operation_)) {
-    state_ = state::over;
+  if (state_ == state::draining && record_->is_left_by_all()) {
+    depart();
     worked = true;
   }
   return worked;
 }
 
-void plan_run::enter() {
-  control_block::buffers own;
+// False: an earlier operation has not ended everywhere.
+bool plan_run::enter() {
+  auto [record, is_busy] = shared_.find(operation_);
+  if (is_busy) return false;
+  if (record == nullptr) {
+    void* const memory = driver_.allocate_record(operation_record::size_for(members_));
+    if (memory == nullptr) return false;  // another rank may have some
+    operation_record* const made = operation_record::create(memory, members_);
+    record = shared_.add(operation_, made).record;
+    if (record != made) driver_.release_record(memory);
+  }
+  record_ = record;
+  operation_record::buffers own;
   const bool has_memory = driver_.open(own);
-  shared_.enter(member_of(steps_.steps_of().rank), operation_, own);
+  record_->enter(own_member(), own);
   driver_.wake_others();
   if (!has_memory || asked_to_fail_) fail();
+  return true;
 }
 
 void plan_run::fail() {
   steps_.fail();
-  shared_.fail(operation_);
+  record_->fail();
   driver_.wake_others();
 }
 
 // One pass over the steps under way. How many have ended: then others may begin.
 std::size_t plan_run::do_steps(std::size_t most) {
-  if (!steps_.has_failed() && shared_.has_failed(operation_)) steps_.fail();
+  if (!steps_.has_failed() && record_->has_failed()) steps_.fail();
   if (steps_.has_failed() && !declined_) decline_the_rest();
   while (const auto step = steps_.next()) under_way_.push_back(*step);
   std::size_t ended = 0;
@@ -90,30 +105,36 @@ void plan_run::begin(std::uint32_t index, std::byte* at) {
   driver_.begin_message(index, all[index], at);
 }
 
-bool plan_run::try_step(std::uint32_t index) {
-  const step& one = steps_.steps_of().steps[index];
-  if (one.is_message() && is_begun(index)) return try_message(index, one);
+// What it uses is there, and what it waits for.
+bool plan_run::is_possible(const step& one) const {
   if ((one.has_source() && !is_there(one.source)) || (one.has_target() && !is_there(one.target))) return false;
+  return one.kind != step_kind::wait || record_->has_reached(member_of(one.peer), one.counter, one.value);
+}
+
+// Inside the host.
+void plan_run::perform(const step& one) {
   switch (one.kind) {
-    case step_kind::send:
-    case step_kind::receive:
-      return try_message(index, one);
     case step_kind::copy:
-      driver_.copy(address_of(one.source), address_of(one.target), one.bytes);
-      return true;
+      return driver_.copy(address_of(one.source), address_of(one.target), one.bytes);
     case step_kind::reduce_left:
     case step_kind::reduce_right:
-      driver_.reduce(one.kind, address_of(one.source), address_of(one.target), one.bytes);
-      return true;
+      return driver_.reduce(one.kind, address_of(one.source), address_of(one.target), one.bytes);
     case step_kind::signal:
-      shared_.signal(operation_, member_of(one.peer), one.counter);
-      driver_.wake_others();
-      return true;
-    case step_kind::wait:
-      return shared_.has_reached(operation_, member_of(one.peer), one.counter, one.value);
-    case step_kind::join:
-      return true;
+      record_->signal(member_of(one.peer), one.counter);
+      return driver_.wake_others();
+    default:
+      return;
   }
+}
+
+bool plan_run::try_step(std::uint32_t index) {
+  const step& one = steps_.steps_of().steps[index];
+  if (one.is_message()) return (is_begun(index) || is_possible(one)) && try_message(index, one);
+  const std::uint32_t own = own_member();
+  if (!is_possible(one)) return record_->state_of(own, index) == step_state::ended;
+  if (!record_->claim_step(own, index)) return record_->state_of(own, index) == step_state::ended;
+  perform(one);
+  record_->end_step(own, index);
   return true;
 }
 
@@ -124,28 +145,70 @@ bool plan_run::try_message(std::uint32_t index, const step& message) {
       return false;
     case message_state::lost:
       if (!steps_.has_failed()) fail();
-      [[fallthrough]];
-    case message_state::complete:
       return true;
+    case message_state::complete:
+      break;
+  }
+  // A step that another rank does may depend on it.
+  if (!steps_.has_failed()) {
+    record_->end_step(own_member(), index);
+    driver_.wake_others();
   }
   return true;
+}
+
+std::size_t plan_run::help(std::size_t most) {
+  std::size_t ended = 0;
+  for (std::uint32_t member = 0; member < members_ && ended < most; ++member)
+    if (member != own_member()) ended += help_member(member, most - ended);
+  return ended;
+}
+
+// Steps depend on earlier ones only, so one pass does all that are possible.
+std::size_t plan_run::help_member(std::uint32_t member, std::size_t most) {
+  const operation_record::buffers* const theirs = record_->buffers_of(member);
+  if (theirs == nullptr || theirs->steps == nullptr) return 0;
+  const auto is_ended = [&](std::uint32_t step) { return record_->state_of(member, step) == step_state::ended; };
+  const plan* const their_plan = driver_.plan_of(first_rank_ + static_cast<std::int32_t>(member));
+  if (their_plan == nullptr) return 0;
+  std::size_t ended = 0;
+  for (std::uint32_t index = 0; index < theirs->step_count && ended < most; ++index) {
+    const step& one = their_plan->steps[index];
+    if (one.is_message() || record_->state_of(member, index) != step_state::open) continue;
+    if (!std::ranges::all_of(their_plan->dependencies_of(index), is_ended) || !is_possible(one)) continue;
+    if (!record_->claim_step(member, index)) continue;
+    perform(one);
+    record_->end_step(member, index);
+    driver_.wake_others();
+    ++ended;
+  }
+  return ended;
 }
 
 void plan_run::leave() {
   const bool failed = steps_.has_failed();
   if (!failed) driver_.close();
-  state_ = failed ? state::draining : state::over;
-  if (!shared_.leave(operation_)) return;
-  for (std::uint32_t member = 0; member < shared_.members(); ++member)
-    driver_.release(*shared_.buffers_of(member, operation_));
-  shared_.open_for_next(operation_);
+  record_->leave();
+  driver_.wake_others();
+  if (failed)
+    state_ = state::draining;
+  else
+    depart();
+}
+
+void plan_run::depart() {
+  state_ = state::over;
+  if (!record_->depart()) return;
+  for (std::uint32_t member = 0; member < members_; ++member) driver_.release(*record_->buffers_of(member));
+  shared_.remove(operation_);
+  driver_.release_record(record_);
   driver_.wake_others();
 }
 
-bool plan_run::is_there(const place& of) const { return shared_.buffers_of(member_of(of.rank), operation_) != nullptr; }
+bool plan_run::is_there(const place& of) const { return record_->buffers_of(member_of(of.rank)) != nullptr; }
 
 std::byte* plan_run::address_of(const place& of) const {
-  const control_block::buffers& owner = *shared_.buffers_of(member_of(of.rank), operation_);
+  const operation_record::buffers& owner = *record_->buffers_of(member_of(of.rank));
   std::byte* const start = of.where == buffer::input    ? owner.input
                            : of.where == buffer::output ? owner.output
                                                         : owner.scratch;

@@ -1,6 +1,8 @@
 // Runs the plan of one rank together with the ranks of its host: enters the operation, does the steps, leaves. A state
-// machine without I/O and without a clock: what moves bytes and messages is a plan_driver. It never blocks; whoever
-// owns it calls advance() when something may have changed, which is after each wake-up.
+// machine without I/O and without a clock: what moves bytes and messages is a plan_driver. It never blocks; its owner
+// calls advance() when something may have changed, which is after each wake-up.
+//
+// A rank that has nothing to do does open steps of the others, whose plans it generates: they may be computing.
 //
 // A plan that cannot be completed (a message is lost, there is no memory) fails on all ranks of the host: none begins
 // another step, and none returns before all have stopped, because its buffers may be in use. Its messages are exchanged
@@ -12,8 +14,8 @@
 #include <limits>
 #include <vector>
 
-#include "coll/control_block.hpp"
 #include "coll/execution.hpp"
+#include "coll/operation_table.hpp"
 #include "coll/plan.hpp"
 
 namespace tri::coll {
@@ -28,17 +30,23 @@ enum class message_state : std::uint8_t {
 /// bytes do.
 class plan_driver {
  public:
+  using buffers = operation_record::buffers;
+
   plan_driver() = default;
   plan_driver(const plan_driver&) = delete;
   plan_driver& operator=(const plan_driver&) = delete;
   virtual ~plan_driver() = default;
 
-  /// Addresses that all ranks of the host can use, with memory for the scratch. False: there is no memory.
-  virtual bool open(control_block::buffers& own) = 0;
+  /// Memory that all ranks of the host can use, for the record of the operation; null: there is none.
+  virtual void* allocate_record(std::size_t bytes) = 0;
+  virtual void release_record(void* memory) = 0;
+  /// Addresses that all ranks of the host can use, with memory for the scratch and the states of the steps. False:
+  /// there is no memory.
+  virtual bool open(buffers& own) = 0;
   /// All steps have ended: the result is there, and nobody uses the buffers any more.
   virtual void close() = 0;
-  /// What open() of a member of the host has allocated. Called by the last member that leaves, for all.
-  virtual void release(const control_block::buffers& of_member) = 0;
+  /// What open() of a member of the host has allocated. Called by the last member that departs, for all.
+  virtual void release(const buffers& of_member) = 0;
 
   virtual void copy(const std::byte* from, std::byte* to, std::uint64_t bytes) = 0;
   /// to = from op to, or to op from.
@@ -50,22 +58,25 @@ class plan_driver {
   /// Lost: also a message that its sender has declined.
   virtual message_state test_message(std::uint32_t index) = 0;
 
+  /// The plan of another rank of the host, which stays until the operation is over; null: no help for it.
+  virtual const plan* plan_of(std::int32_t rank) = 0;
   /// The other ranks of the host may have something to do.
   virtual void wake_others() = 0;
 };
 
 class plan_run {
  public:
-  /// All arguments outlive it. `first_rank`: of the host, in the numbers of the plan; `operation` counts those of the
-  /// control block, the same on all ranks. `asked_to_fail`: the rank takes part for the others' sake only.
-  plan_run(const plan& of, control_block& shared, std::int32_t first_rank, std::uint64_t operation, plan_driver& driver,
-           bool asked_to_fail = false);
+  /// All arguments outlive it. `first_rank`: of the host, in the numbers of the plan, with `members` ranks; `operation`
+  /// counts those of the table, the same on all ranks. `asked_to_fail`: the rank takes part for the others' sake only.
+  plan_run(const plan& of, operation_table& shared, std::int32_t first_rank, std::uint32_t members,
+           std::uint64_t operation, plan_driver& driver, bool asked_to_fail = false);
 
-  /// Does what can be done now, up to so many steps. False: there was nothing.
-  bool advance(std::size_t most_steps = std::numeric_limits<std::size_t>::max());
+  /// Does what can be done now, up to so many steps. False: there was nothing. `helps`: then steps of others, too.
+  bool advance(bool helps, std::size_t most_steps = std::numeric_limits<std::size_t>::max());
   /// All buffers are the caller's again.
   bool is_over() const { return state_ == state::over; }
   bool has_failed() const { return steps_.has_failed(); }
+  bool has_entered() const { return state_ != state::entering; }
   /// What decides the future, for explorations: the steps under way in any order.
   template <class Put>
   void describe(Put&& put) const {
@@ -78,25 +89,33 @@ class plan_run {
  private:
   enum class state : std::uint8_t { entering, running, draining, over };
 
-  void enter();
+  bool enter();
   void fail();
   std::size_t do_steps(std::size_t most);
   bool try_step(std::uint32_t index);
   bool try_message(std::uint32_t index, const step& message);
+  bool is_possible(const step& one) const;
+  void perform(const step& one);
+  std::size_t help(std::size_t most);
+  std::size_t help_member(std::uint32_t member, std::size_t most);
   void decline_the_rest();
   bool is_begun(std::uint32_t index) const;
   void begin(std::uint32_t index, std::byte* at);
   void leave();
+  void depart();
   std::uint32_t member_of(std::int32_t rank) const { return static_cast<std::uint32_t>(rank - first_rank_); }
+  std::uint32_t own_member() const { return member_of(steps_.steps_of().rank); }
   bool is_there(const place& of) const;
   std::byte* address_of(const place& of) const;
 
   execution steps_;
-  control_block& shared_;
+  operation_table& shared_;
   const std::int32_t first_rank_;
+  const std::uint32_t members_;
   const std::uint64_t operation_;
   plan_driver& driver_;
   const bool asked_to_fail_;
+  operation_record* record_ = nullptr;
   state state_ = state::entering;
   std::vector<std::uint32_t> under_way_;  // steps that were named and have not ended
   std::vector<bool> is_message_begun_;    // by step; empty while there was none

@@ -10,13 +10,14 @@ namespace tri::coll {
 namespace {
 
 // The prefixes of all ranks of the host, of one part of the elements: what comes before the host (if anything), then
-// rank after rank. In place, an output overwrites the input that the next one needs: it is kept.
-step_id prefixes_inside(plan_builder& b, const byte_range& part, const place* before, bool is_exclusive, step_id last) {
+// rank after rank. In place, an output overwrites the input that the next one needs: it is kept, in scratch for two of
+// them.
+step_id prefixes_inside(plan_builder& b, const byte_range& part, const place* before, bool is_exclusive,
+                        std::uint64_t kept_at, step_id last) {
   const std::uint64_t bytes = part.bytes();
   const auto of = [&](buffer where, int i) { return place{b.leader + i, where, part.begin}; };
   const bool keeps = is_exclusive && b.asked.in_place;
-  const std::uint64_t kept_at[] = {b.new_scratch(keeps ? bytes : 0), b.new_scratch(keeps ? bytes : 0)};
-  const auto kept = [&](int i) { return b.own(buffer::scratch, kept_at[i % 2]); };
+  const auto kept = [&](int i) { return b.own(buffer::scratch, kept_at + static_cast<std::uint64_t>(i % 2) * bytes); };
   for (int i = 0; i < b.mates; ++i) {
     const place output = of(buffer::output, i);
     if (!is_exclusive) {
@@ -79,7 +80,11 @@ void prefix_scan(plan_builder& b, int senders) {
     }
     there = free = b.host_barrier(mine);
   }
-  there = prefixes_inside(b, part, has_before ? &my_before : nullptr, is_exclusive, there);
+  const std::uint64_t kept_at = b.new_scratch(is_exclusive && b.asked.in_place ? 2 * part.bytes() : 0);
+  for_chunks(part, b.asked.extent, [&](const byte_range& chunk) {
+    const place before{my_before.rank, my_before.where, my_before.offset + chunk.begin - part.begin};
+    there = prefixes_inside(b, chunk, has_before ? &before : nullptr, is_exclusive, kept_at, there);
+  });
   if (b.mates > 1) b.host_barrier(there);
 }
 

@@ -137,9 +137,9 @@ void reduce_scatter_inside(plan_builder& b) {
   const std::uint64_t bytes = b.asked.bytes_of(b.rank);
   const bool is_staged = b.asked.in_place;
   const place into = is_staged ? b.own(buffer::scratch, b.new_scratch(bytes)) : b.own(buffer::output);
-  step_id mine = b.copy({b.leader, buffer::input, begin}, into, bytes, b.host_barrier({}));
-  for (int each = b.leader + 1; each < b.leader + b.mates; ++each)
-    mine = b.reduce(step_kind::reduce_right, {each, buffer::input, begin}, into, bytes, mine);
+  // The block lies at the beginning of its target.
+  const step_id mine =
+      b.reduce_of_host({begin, begin + bytes}, {into.rank, into.where, into.offset - begin}, b.host_barrier({}));
   const step_id read = b.host_barrier(mine);
   if (is_staged) b.copy(into, b.own(buffer::output), bytes, read);
 }

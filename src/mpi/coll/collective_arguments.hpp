@@ -75,4 +75,12 @@ int run(session& in, communicator& known, MPI_Request* request, Begin&& begin) {
   return MPI_SUCCESS;
 }
 
+/// What has begun, behind a request; null: it could not, on all ranks alike.
+inline int add_request(session& in, communicator& known, MPI_Request* request,
+                       std::unique_ptr<nonblocking_operation> begun) {
+  if (begun == nullptr) return pass_through;
+  *request = requests::add(in, known, std::move(begun));
+  return MPI_SUCCESS;
+}
+
 }  // namespace tri::mpi

@@ -9,15 +9,20 @@
 namespace tri::mpi {
 namespace {
 
-// Of all ranks together, as each is sent to each.
-constexpr std::size_t most_bytes_of_nonblocking_sums = std::size_t{64} << 10;
+// Of all ranks together: up to there each contribution is sent to each rank, and a rank's sum does not depend on others
+// that compute meanwhile.
+constexpr std::size_t most_bytes_of_direct_sums = std::size_t{64} << 10;
 
-bool can_be_nonblocking(const communicator& comm, MPI_Count count, MPI_Datatype type, MPI_Op operation) {
-  if (!is_valid(count, type)) return false;
+enum class nonblocking_way : std::uint8_t { direct, plan, library };
+
+nonblocking_way way_of_sum(const communicator& comm, MPI_Count count, MPI_Datatype type, MPI_Op operation) {
+  if (!is_valid(count, type)) return nonblocking_way::library;
   const std::optional<reduction> known = reduction_of(operation);
-  if (!known || !is_defined_on(*known, type)) return false;
-  const std::size_t bytes = datatypes::find(type).bytes * static_cast<std::size_t>(comm.size());
-  return static_cast<std::size_t>(count) <= most_bytes_of_nonblocking_sums / bytes;
+  if (!known || !is_defined_on(*known, type)) return nonblocking_way::library;
+  const buffer_type& of = datatypes::find(type);
+  const std::size_t bytes = of.bytes * static_cast<std::size_t>(comm.size());
+  if (static_cast<std::size_t>(count) <= most_bytes_of_direct_sums / bytes) return nonblocking_way::direct;
+  return of.is_plain ? nonblocking_way::plan : nonblocking_way::library;
 }
 
 }  // namespace
@@ -75,7 +80,7 @@ TRIREME_EXPORTED int MPI_Ibarrier(MPI_Comm comm, MPI_Request* request) {
           if (order == reduction_order::unknown) return pass_through;                                                  \
           if (lacks_part(from, known.rank == root, to, count, type)) return leave_to_library(known);                   \
           if (order == reduction_order::of_ranks)                                                                      \
-            return collectives::ordered_reduce(in, known, from, {to, count, type}, operation, root);                   \
+            return collectives::reduce_in_parts(in, known, from, {to, count, type}, operation, root);                  \
           return collectives::reduce(in, known, from, {to, count, type}, operation, root);                             \
         },                                                                                                             \
         [&] { return PMPI_Reduce##suffix(from, to, count, type, operation, root, comm); }, count, type);               \
@@ -85,8 +90,13 @@ TRIREME_EXPORTED int MPI_Ibarrier(MPI_Comm comm, MPI_Request* request) {
     return collective(                                                                                                 \
         comm,                                                                                                          \
         [&](session& in, communicator& known) {                                                                        \
-          if (!can_be_nonblocking(known, count, type, operation) || !is_root(known, root)) return pass_through;        \
+          const nonblocking_way way = way_of_sum(known, count, type, operation);                                       \
+          if (way == nonblocking_way::library || !is_root(known, root)) return pass_through;                           \
           if (lacks_part(from, known.rank == root, to, count, type)) return leave_to_library(known);                   \
+          if (way == nonblocking_way::plan)                                                                            \
+            return add_request(                                                                                        \
+                in, known, request,                                                                                    \
+                collectives::begin_reduce_in_parts(in, known, from, {to, count, type}, operation, root));              \
           return run(in, known, request, [&](collectives::operation& all) {                                            \
             collectives::begin_reduce(all, from, {to, count, type}, operation, root);                                  \
           });                                                                                                          \
@@ -112,8 +122,12 @@ TRIREME_EXPORTED int MPI_Ibarrier(MPI_Comm comm, MPI_Request* request) {
     return collective(                                                                                                 \
         comm,                                                                                                          \
         [&](session& in, communicator& known) {                                                                        \
-          if (!can_be_nonblocking(known, count, type, operation)) return pass_through;                                 \
+          const nonblocking_way way = way_of_sum(known, count, type, operation);                                       \
+          if (way == nonblocking_way::library) return pass_through;                                                    \
           if (lacks_part(from, true, to, count, type)) return leave_to_library(known);                                 \
+          if (way == nonblocking_way::plan)                                                                            \
+            return add_request(in, known, request,                                                                     \
+                               collectives::begin_allreduce_in_parts(in, known, from, {to, count, type}, operation));  \
           return run(in, known, request, [&](collectives::operation& all) {                                            \
             collectives::begin_allreduce(all, from, {to, count, type}, operation);                                     \
           });                                                                                                          \

@@ -12,6 +12,8 @@
 namespace tri::mpi::collectives {
 namespace {
 
+constexpr std::size_t least_bytes_in_parts = std::size_t{2} << 10;
+
 // Between buffers of this process, of one type signature.
 void copy(const elements& from, const elements& to) {
   const buffer_type from_type = datatypes::find(from.type);
@@ -58,6 +60,12 @@ int add_as_doubling(int size, Add&& add) {
   return order.rank_at(0);
 }
 
+// Where each rank combines a part of the elements of all inputs directly, instead of receiving whole vectors.
+bool pays_as_plan(const elements& of) {
+  const buffer_type& type = datatypes::find(of.type);
+  return type.is_plain && static_cast<std::size_t>(of.count) * type.bytes >= least_bytes_in_parts;
+}
+
 }  // namespace
 
 // Otherwise dissemination: in round k every rank receives from the rank 2^k before it (Hensgen, Finkel, Manber 1988).
@@ -97,6 +105,8 @@ int broadcast(session& in, communicator& comm, const elements& data, int root) {
 }
 
 int reduce(session& in, communicator& comm, const void* from, const elements& to, MPI_Op operation_, int root) {
+  if (pays_as_plan(to))
+    if (const int error = reduce_in_parts(in, comm, from, to, operation_, root); error != pass_through) return error;
   operation all(in, comm);
   const int size = all.size();
   const int relative = (all.rank() - root + size) % size;
@@ -154,6 +164,8 @@ int allreduce(session& in, communicator& comm, const void* from, const elements&
     allreduce_by_exchange(in, comm, own, bytes, to, operation_);
     return MPI_SUCCESS;
   }
+  if (pays_as_plan(to))
+    if (const int error = allreduce_in_parts(in, comm, from, to, operation_); error != pass_through) return error;
   operation all(in, comm);
   const int size = all.size();
   const int rank = all.rank();
@@ -267,14 +279,13 @@ void reduce_parts(const operation& all, const scratch_elements& parts, const voi
     return static_cast<std::byte*>(parts.address()) + rank * to.count * extent;
   };
   copy({const_cast<void*>(own), to.count, to.type}, {part(all.rank()), to.count, to.type});
+  // In the order of the blocking operation, so that the bits of a sum are the same.
+  const auto add = [&](int theirs, int mine) { reduce_local(part(theirs), part(mine), to, operation_); };
   int sum_of = all.size() - 1;
-  int commutative = 0;
-  PMPI_Op_commutative(operation_, &commutative);
-  if (commutative != 0) {
-    sum_of = add_as_doubling(all.size(),
-                             [&](int theirs, int mine) { reduce_local(part(theirs), part(mine), to, operation_); });
-  } else {  // from the right
-    for (int rank = sum_of - 1; rank >= 0; --rank) reduce_local(part(rank), part(sum_of), to, operation_);
+  if (pays_as_plan(to)) {
+    for (int rank = 1; rank <= sum_of; ++rank) add(rank - 1, rank);
+  } else {
+    sum_of = add_as_doubling(all.size(), add);
   }
   copy({part(sum_of), to.count, to.type}, to);
 }

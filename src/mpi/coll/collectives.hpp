@@ -26,13 +26,19 @@ int allreduce(session& in, communicator& comm, const void* from, const elements&
 
 // Of plain elements, any operation: contributions are combined in the order of ranks. `pass_through` where there is no
 // memory for it, on all ranks alike.
-int ordered_reduce(session& in, communicator& comm, const void* from, const elements& to, MPI_Op operation, int root);
+/// Each rank combines a part of the elements.
+int reduce_in_parts(session& in, communicator& comm, const void* from, const elements& to, MPI_Op operation, int root);
+int allreduce_in_parts(session& in, communicator& comm, const void* from, const elements& to, MPI_Op operation);
 int ordered_allreduce(session& in, communicator& comm, const void* from, const elements& to, MPI_Op operation);
 int scan(session& in, communicator& comm, const void* from, const elements& to, MPI_Op operation, bool is_exclusive);
 /// `counts`: elements of each rank's block.
 int reduce_scatter(session& in, communicator& comm, const void* from, void* to, std::span<const std::uint64_t> counts,
                    MPI_Datatype type, MPI_Op operation);
-/// Null where there is no memory for it.
+/// The following return null where there is no memory for it.
+std::unique_ptr<nonblocking_operation> begin_reduce_in_parts(session& in, communicator& comm, const void* from,
+                                                             const elements& to, MPI_Op operation, int root);
+std::unique_ptr<nonblocking_operation> begin_allreduce_in_parts(session& in, communicator& comm, const void* from,
+                                                                const elements& to, MPI_Op operation);
 std::unique_ptr<nonblocking_operation> begin_scan(session& in, communicator& comm, const void* from, const elements& to,
                                                   MPI_Op operation, bool is_exclusive);
 std::unique_ptr<nonblocking_operation> begin_reduce_scatter(session& in, communicator& comm, const void* from, void* to,

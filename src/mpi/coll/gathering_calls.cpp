@@ -68,6 +68,31 @@ struct unequal_parts {
   }
 };
 
+// Each with a type of its own; displacements are in bytes.
+template <class Count, class Displacement>
+struct typed_parts {
+  void* address;
+  const Count* counts;  // null: there are no parts
+  const Displacement* displacements;
+  const MPI_Datatype* types;
+
+  typed_parts(const void* start, const Count* of_rank, const Displacement* at, const MPI_Datatype* of_types)
+      : address(const_cast<void*>(start)), counts(of_rank), displacements(at), types(of_types) {}
+  bool are_valid(int ranks) const {
+    for (int rank = 0; rank < ranks && counts != nullptr; ++rank)
+      if (!is_valid(counts[rank], types[rank]) || lacks_buffer(address, counts[rank], types[rank])) return false;
+    return true;
+  }
+  parts all() const {
+    return {[](const void* description, int rank) {
+              const auto& self = *static_cast<const typed_parts*>(description);
+              return elements{static_cast<std::byte*>(self.address) + self.displacements[rank], self.counts[rank],
+                              self.types[rank]};
+            },
+            this};
+  }
+};
+
 // Parts that matter at the root only, or not in place: elsewhere the arguments may be anything.
 equal_parts equal_parts_if(bool is_here, const void* start, MPI_Count each, MPI_Datatype type) {
   return {start, is_here ? each : 0, is_here ? type : MPI_BYTE};
@@ -185,7 +210,16 @@ using namespace tri::mpi;
       (from, from_counts, from_displacements, from_type, to, to_counts, to_displacements, to_type, comm),             \
       alltoall(in, known, request,                                                                                    \
                unequal_parts_if(from != MPI_IN_PLACE, from, from_counts, from_displacements, from_type),              \
-               unequal_parts(to, to_counts, to_displacements, to_type)))
+               unequal_parts(to, to_counts, to_displacements, to_type)))                                              \
+  TRIREME_COLLECTIVE(                                                                                                 \
+      Alltoallw##suffix, Ialltoallw##suffix,                                                                          \
+      (const void* from, const count_type from_counts[], const displacement_type from_displacements[],                \
+       const MPI_Datatype from_types[], void* to, const count_type to_counts[],                                       \
+       const displacement_type to_displacements[], const MPI_Datatype to_types[], MPI_Comm comm),                     \
+      (from, from_counts, from_displacements, from_types, to, to_counts, to_displacements, to_types, comm),           \
+      alltoall(in, known, request,                                                                                    \
+               typed_parts(from, from == MPI_IN_PLACE ? nullptr : from_counts, from_displacements, from_types),       \
+               typed_parts(to, to_counts, to_displacements, to_types)))
 
 TRIREME_COLLECTIVES(, int, int)
 #if MPI_VERSION >= 4

@@ -1,10 +1,13 @@
 #include "mpi/coll/planned_collective.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <cstring>
+#include <memory>
 #include <utility>
 
 #include "arena/block_cache.hpp"
+#include "mpi/coll/element_operation.hpp"
 #include "mpi/engine/shm_collective.hpp"
 #include "trireme/detail/arena/allocate.hpp"
 
@@ -12,7 +15,7 @@ namespace tri::mpi::collectives {
 namespace {
 
 // Of this process, in the order in which they began. With the call guard.
-std::vector<coll::plan_run*> under_way;
+std::vector<planned_collective*> under_way;
 
 std::byte* allocate(session& in, std::size_t bytes) {
   try {
@@ -23,16 +26,15 @@ std::byte* allocate(session& in, std::size_t bytes) {
 }
 
 // The first member that needs it makes it.
-coll::control_block* control_of(session& in, const communicator& comm) {
+coll::operation_table* table_of(session& in, const communicator& comm) {
   shm_collective& shared = *comm.barrier;
-  if (void* const there = shared.plan_memory()) return static_cast<coll::control_block*>(there);
+  if (void* const there = shared.plan_memory()) return static_cast<coll::operation_table*>(there);
   if (shared.is_without_plans()) return nullptr;
-  const auto members = static_cast<std::uint32_t>(comm.size());
-  std::byte* const memory = allocate(in, coll::control_block::size_for(members));
-  void* const made = memory == nullptr ? nullptr : coll::control_block::create(memory, members);
+  std::byte* const memory = allocate(in, coll::operation_table::size_for());
+  void* const made = memory == nullptr ? nullptr : coll::operation_table::create(memory);
   void* const agreed = shared.set_plan_memory(made);
   if (agreed != made && memory != nullptr) in.ranks().blocks().release(memory);
-  return static_cast<coll::control_block*>(agreed);
+  return static_cast<coll::operation_table*>(agreed);
 }
 
 // How a plan is found again.
@@ -49,32 +51,39 @@ struct plan_key {
 
 }  // namespace
 
-// Plans of one communicator that were used last; plans for blocks of different sizes are made anew.
+// Plans of one communicator that were used last, by rank; plans for blocks of different sizes are made anew.
 struct plan_cache {
   static constexpr std::size_t most = 16;
-  std::vector<std::pair<plan_key, std::shared_ptr<const coll::plan>>> kept;
+  using plans = std::vector<std::shared_ptr<const coll::plan>>;
+  std::vector<std::pair<plan_key, plans>> kept;
   std::size_t next = 0;
+
+  plans& of(const plan_key& key, std::size_t ranks) {
+    for (auto& [known, found] : kept)
+      if (known == key) return found;
+    std::pair<plan_key, plans> made(key, plans(ranks));
+    if (kept.size() < most) return kept.emplace_back(std::move(made)).second;
+    next = (next + 1) % most;
+    return (kept[next] = std::move(made)).second;
+  }
 };
 
 namespace {
 
-std::shared_ptr<const coll::plan> plan_of(communicator& comm, const planned_request& asked,
-                                          const coll::request& request) {
+std::shared_ptr<const coll::plan> plan_of_rank(communicator& comm, const planned_request& asked,
+                                               const coll::request& request, int rank) {
   const auto make = [&] {
     return std::make_shared<const coll::plan>(
-        coll::generate(coll::algorithm_of(request, asked.algorithm), request, comm.rank));
+        coll::generate(coll::algorithm_of(request, asked.algorithm), request, rank));
   };
   if (!request.blocks.is_uniform()) return make();
+  if (!comm.plans) comm.plans = std::make_shared<plan_cache>();
   const plan_key key{asked.what,   asked.algorithm,  request.blocks.begin(1), request.extent,
                      request.root, request.in_place, request.commutative};
-  if (!comm.plans) comm.plans = std::make_shared<plan_cache>();
-  plan_cache& cache = *comm.plans;
-  for (const auto& [known, plan] : cache.kept)
-    if (known == key) return plan;
-  auto made = std::pair(key, make());
-  if (cache.kept.size() < plan_cache::most) return cache.kept.emplace_back(std::move(made)).second;
-  cache.next = (cache.next + 1) % plan_cache::most;
-  return (cache.kept[cache.next] = std::move(made)).second;
+  std::shared_ptr<const coll::plan>& found =
+      comm.plans->of(key, static_cast<std::size_t>(comm.size()))[static_cast<std::size_t>(rank)];
+  if (found == nullptr) found = make();
+  return found;
 }
 
 }  // namespace
@@ -94,43 +103,60 @@ coll::request planned_collective::request_of(const communicator& comm, const pla
 
 std::unique_ptr<planned_collective> planned_collective::begin(session& in, communicator& comm,
                                                               const planned_request& asked, bool takes_part) {
-  coll::control_block* const shared = control_of(in, comm);
+  coll::operation_table* const shared = table_of(in, comm);
   if (shared == nullptr) return nullptr;
   return std::unique_ptr<planned_collective>(new planned_collective(in, comm, *shared, asked, takes_part));
 }
 
-planned_collective::planned_collective(session& in, communicator& comm, coll::control_block& shared,
+planned_collective::planned_collective(session& in, communicator& comm, coll::operation_table& shared,
                                        const planned_request& asked, bool takes_part)
-    : in_(in), comm_(comm), asked_(asked), request_(request_of(comm, asked)), plan_(plan_of(comm, asked, request_)) {
-  run_ = std::make_unique<coll::plan_run>(*plan_, shared, 0, comm.planned++, *this, !takes_part);
-  under_way.push_back(run_.get());
+    : in_(in),
+      comm_(comm),
+      asked_(asked),
+      request_(request_of(comm, asked)),
+      plan_(plan_of_rank(comm, asked, request_, comm.rank)) {
+  run_ = std::make_unique<coll::plan_run>(*plan_, shared, 0, static_cast<std::uint32_t>(comm.size()), comm.planned++,
+                                          *this, !takes_part);
+  under_way.push_back(this);
   in_.ranks().set_operations(&advance_all);
-  run_->advance();
+  run_->advance(false);
 }
 
 planned_collective::~planned_collective() {
   in_.ranks().wait([this] { return is_done(in_); });
-  std::erase(under_way, run_.get());
+  std::erase(under_way, this);
   if (under_way.empty()) in_.ranks().set_operations(nullptr);
 }
 
 // Others wait for this rank's steps in operations that it does not wait for itself.
-bool planned_collective::advance_all() {
+bool planned_collective::advance_all(bool before_sleep) {
   bool worked = false;
   for (std::size_t i = 0; i < under_way.size(); ++i)
-    if (!under_way[i]->is_over() && under_way[i]->advance()) worked = true;
+    if (under_way[i]->advance(before_sleep)) worked = true;
+  return worked;
+}
+
+// Ranks that come at about the same time do their own steps.
+bool planned_collective::advance(bool before_sleep) {
+  constexpr int patience = 64;
+  if (run_->is_over()) return false;
+  const bool worked = run_->advance(before_sleep || idle_ > patience);
+  idle_ = worked ? 0 : idle_ + 1;
   return worked;
 }
 
 bool planned_collective::is_done(session&) {
-  if (!run_->is_over()) run_->advance();
+  advance(false);
   return run_->is_over();
 }
 
 int planned_collective::finish(session&) { return run_->has_failed() ? MPI_ERR_OTHER : MPI_SUCCESS; }
 
+void* planned_collective::allocate_record(std::size_t bytes) { return allocate(in_, bytes); }
+void planned_collective::release_record(void* memory) { in_.ranks().blocks().release(memory); }
+
 // What other ranks cannot access, such as a stack, is copied to memory that they can, behind the scratch.
-bool planned_collective::open(coll::control_block::buffers& own) {
+bool planned_collective::open(buffers& own) {
   const std::int32_t rank = plan_->rank;
   const coll::place input = request_.real_place({rank, coll::buffer::input, 0});
   const coll::place output = request_.real_place({rank, coll::buffer::output, 0});
@@ -149,10 +175,12 @@ bool planned_collective::open(coll::control_block::buffers& own) {
   const std::uint64_t input_at = aligned(plan_->scratch_bytes);
   const std::uint64_t output_at = input_at + (own.input == nullptr ? aligned(input_bytes) : 0);
   const bool stages_output = !is_one_buffer && own.output == nullptr;
-  if (const std::uint64_t all = output_at + (stages_output ? output_bytes : 0); all > 0) {
-    own.scratch = allocate(in_, all);
-    if (own.scratch == nullptr) return false;
-  }
+  const std::uint64_t steps_at = output_at + (stages_output ? aligned(output_bytes) : 0);
+  own.scratch = allocate(in_, steps_at + plan_->steps.size() + 1);
+  if (own.scratch == nullptr) return false;
+  own.step_count = static_cast<std::uint32_t>(plan_->steps.size());
+  own.steps = reinterpret_cast<std::atomic<coll::step_state>*>(own.scratch + steps_at);
+  std::uninitialized_value_construct_n(own.steps, own.step_count);
   if (own.input == nullptr && input_bytes > 0) {
     own.input = own.scratch + input_at;
     std::memcpy(own.input, from, input_bytes);
@@ -170,7 +198,7 @@ void planned_collective::close() {
   if (staged_output_ != nullptr) std::memcpy(asked_.to, staged_output_, request_.output_bytes(plan_->rank));
 }
 
-void planned_collective::release(const coll::control_block::buffers& of_member) {
+void planned_collective::release(const buffers& of_member) {
   if (of_member.scratch != nullptr) in_.ranks().blocks().release(of_member.scratch);
 }
 
@@ -180,12 +208,7 @@ void planned_collective::copy(const std::byte* from, std::byte* to, std::uint64_
 
 // `sum` becomes `left` op `sum`.
 void planned_collective::reduce_local(const std::byte* left, std::byte* sum, std::uint64_t bytes) const {
-  const auto count = static_cast<MPI_Count>(bytes / asked_.element_bytes);
-#if MPI_VERSION >= 4
-  PMPI_Reduce_local_c(left, sum, count, asked_.type, asked_.operation);
-#else
-  PMPI_Reduce_local(left, sum, static_cast<int>(count), asked_.type, asked_.operation);
-#endif
+  element_operation::of(asked_.type, asked_.operation)(left, sum, static_cast<MPI_Count>(bytes / asked_.element_bytes));
 }
 
 void planned_collective::reduce(coll::step_kind side, const std::byte* from, std::byte* to, std::uint64_t bytes) {
@@ -201,6 +224,13 @@ void planned_collective::reduce(coll::step_kind side, const std::byte* from, std
 // All ranks are on this host: its plans have no messages.
 void planned_collective::begin_message(std::uint32_t, const coll::step&, std::byte*) {}
 coll::message_state planned_collective::test_message(std::uint32_t) { return coll::message_state::lost; }
+
+const coll::plan* planned_collective::plan_of(std::int32_t rank) {
+  if (plans_of_others_.empty()) plans_of_others_.resize(static_cast<std::size_t>(comm_.size()));
+  std::shared_ptr<const coll::plan>& found = plans_of_others_[static_cast<std::size_t>(rank)];
+  if (found == nullptr) found = plan_of_rank(comm_, asked_, request_, rank);
+  return found.get();
+}
 
 void planned_collective::wake_others() {
   for (int rank = 0; rank < comm_.size(); ++rank)

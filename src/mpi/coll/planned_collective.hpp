@@ -1,6 +1,6 @@
 // Collective operations of the ranks of one host that run a plan (src/coll): in shared memory, without messages.
-// Blocking and nonblocking ones are the same. A rank does its own steps, in every wait and poll of its program; so no
-// rank waits for one that computes only if the plan does not need it.
+// Blocking and nonblocking ones are the same. A rank does its steps in every wait and poll of its program; ranks that
+// wait and have nothing else to do take the steps of those that compute, or are in the MPI library.
 #pragma once
 
 #include <mpi.h>
@@ -44,18 +44,22 @@ class planned_collective final : public nonblocking_operation, public coll::plan
   int finish(session& in) override;
 
  private:
-  planned_collective(session& in, communicator& comm, coll::control_block& shared, const planned_request& asked,
+  planned_collective(session& in, communicator& comm, coll::operation_table& shared, const planned_request& asked,
                      bool takes_part);
   static coll::request request_of(const communicator& comm, const planned_request& asked);
-  static bool advance_all();
+  static bool advance_all(bool before_sleep);
+  bool advance(bool before_sleep);
 
-  bool open(coll::control_block::buffers& own) override;
+  void* allocate_record(std::size_t bytes) override;
+  void release_record(void* memory) override;
+  bool open(buffers& own) override;
   void close() override;
-  void release(const coll::control_block::buffers& of_member) override;
+  void release(const buffers& of_member) override;
   void copy(const std::byte* from, std::byte* to, std::uint64_t bytes) override;
   void reduce(coll::step_kind side, const std::byte* from, std::byte* to, std::uint64_t bytes) override;
   void begin_message(std::uint32_t index, const coll::step& message, std::byte* at) override;
   coll::message_state test_message(std::uint32_t index) override;
+  const coll::plan* plan_of(std::int32_t rank) override;
   void wake_others() override;
   void reduce_local(const std::byte* left, std::byte* sum, std::uint64_t bytes) const;
 
@@ -64,7 +68,9 @@ class planned_collective final : public nonblocking_operation, public coll::plan
   planned_request asked_;
   coll::request request_;
   std::shared_ptr<const coll::plan> plan_;
-  std::byte* staged_output_ = nullptr;  // of an output that other ranks cannot access
+  std::vector<std::shared_ptr<const coll::plan>> plans_of_others_;  // by rank; those that were asked for
+  int idle_ = 0;                                                    // calls in a row that found nothing to do
+  std::byte* staged_output_ = nullptr;                              // of an output that other ranks cannot access
   std::unique_ptr<coll::plan_run> run_;
 };
 

@@ -19,12 +19,6 @@ bool is_ours(MPI_Count count, MPI_Datatype type, MPI_Op operation, bool is_nonbl
   return !is_nonblocking || reduction_of(operation).has_value();
 }
 
-int add_request(session& in, communicator& known, MPI_Request* request, std::unique_ptr<nonblocking_operation> begun) {
-  if (begun == nullptr) return pass_through;
-  *request = requests::add(in, known, std::move(begun));
-  return MPI_SUCCESS;
-}
-
 int scan(session& in, communicator& known, const void* from, const collectives::elements& to, MPI_Op operation,
          bool is_exclusive, MPI_Request* request) {
   if (!is_ours(to.count, to.type, operation, request != nullptr)) return pass_through;

@@ -8,6 +8,7 @@
 #include <cstdint>
 
 #include "mpi/coll/collective_operation.hpp"
+#include "mpi/coll/element_operation.hpp"
 #include "mpi/comm/communicators.hpp"
 #include "mpi/engine/shm_collective.hpp"
 #include "mpi/startup/session.hpp"
@@ -65,11 +66,7 @@ void exchange_in_shm(session& in, communicator& comm, const void* own, std::size
 
 // `sum` becomes `left` op `sum`.
 inline void reduce_local(const void* left, void* sum, const elements& of, MPI_Op operation_) {
-#if MPI_VERSION >= 4
-  PMPI_Reduce_local_c(left, sum, of.count, of.type, operation_);
-#else
-  PMPI_Reduce_local(left, sum, static_cast<int>(of.count), of.type, operation_);
-#endif
+  element_operation::of(of.type, operation_)(left, sum, of.count);
 }
 
 inline const void* own_part(const void* from, const void* to) { return from == MPI_IN_PLACE ? to : from; }

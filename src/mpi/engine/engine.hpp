@@ -143,7 +143,7 @@ class engine {
           // copies that are left to us, too: they are on the board before we are rung. pairs: ticket_ring.sleep
           ended = done();
           // Work that we leave to others stays on the board while we sleep, so we poll again soon.
-          if (!ended && !advance_operations() && (refused_ || !board_.has_work_before_sleep()))
+          if (!ended && !advance_operations(true) && (refused_ || !board_.has_work_before_sleep()))
             sleep(heard, asks_others || refused_);
           own_.inbox.woken();
           // All threads of the process share the mark: other sleepers must set it again.
@@ -175,8 +175,8 @@ class engine {
       leave_copies_to_senders();
   }
   /// Called in every step of waits and polls while it is not null: other ranks wait for operations of this one. Returns
-  /// whether there was something to do.
-  void set_operations(bool (*advance)()) { advance_operations_ = advance; }
+  /// whether there was something to do; `before_sleep`: this rank sleeps otherwise.
+  void set_operations(bool (*advance)(bool before_sleep)) { advance_operations_ = advance; }
   /// Called in waits now and then: operations of the MPI library may need this rank.
   void set_library_progress(void (*poll)()) { library_progress_ = poll; }
 
@@ -273,7 +273,9 @@ class engine {
       own_.now.store(what, std::memory_order_relaxed);
   }
   bool help_others();
-  bool advance_operations() { return advance_operations_ != nullptr && advance_operations_(); }
+  bool advance_operations(bool before_sleep = false) {
+    return advance_operations_ != nullptr && advance_operations_(before_sleep);
+  }
   void poll_library();
   void begin_wait();
   bool step_of_wait();  // true: nothing to do for long, so sleep
@@ -298,7 +300,7 @@ class engine {
   shared_address_function shared_address_ = nullptr;
   std::mutex* api_mutex_ = nullptr;
   void (*library_progress_)() = nullptr;
-  bool (*advance_operations_)() = nullptr;
+  bool (*advance_operations_)(bool) = nullptr;
   arena::wait_policy waiting_;
   arena::wait_policy polling_;
   polling_pace pace_;

@@ -198,7 +198,7 @@ void engine::nap() {
     if (!own_.inbox.has_message()) yield();
     return;
   }
-  if (!advance_operations() && !board_.has_work_before_sleep()) sleep(heard, true);
+  if (!advance_operations(true) && !board_.has_work_before_sleep()) sleep(heard, true);
   own_.inbox.woken();
   if (sleepers_ > 0) own_.inbox.bell.ring();  // as in a wait
 }

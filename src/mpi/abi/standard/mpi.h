@@ -246,6 +246,8 @@ TRIREME_MPI_FUNCTION(Alltoallv_c, const void*, const MPI_Count*, const MPI_Aint*
                      const MPI_Aint*, MPI_Datatype, MPI_Comm)
 TRIREME_MPI_FUNCTION(Alltoallw, const void*, const int*, const int*, const MPI_Datatype*, void*, const int*, const int*,
                      const MPI_Datatype*, MPI_Comm)
+TRIREME_MPI_FUNCTION(Alltoallw_c, const void*, const MPI_Count*, const MPI_Aint*, const MPI_Datatype*, void*,
+                     const MPI_Count*, const MPI_Aint*, const MPI_Datatype*, MPI_Comm)
 TRIREME_MPI_FUNCTION(Barrier, MPI_Comm)
 TRIREME_MPI_FUNCTION(Bcast, void*, int, MPI_Datatype, int, MPI_Comm)
 TRIREME_MPI_FUNCTION(Bcast_c, void*, MPI_Count, MPI_Datatype, int, MPI_Comm)
@@ -335,6 +337,8 @@ TRIREME_MPI_FUNCTION(Ialltoallv_c, const void*, const MPI_Count*, const MPI_Aint
                      const MPI_Count*, const MPI_Aint*, MPI_Datatype, MPI_Comm, MPI_Request*)
 TRIREME_MPI_FUNCTION(Ialltoallw, const void*, const int*, const int*, const MPI_Datatype*, void*, const int*,
                      const int*, const MPI_Datatype*, MPI_Comm, MPI_Request*)
+TRIREME_MPI_FUNCTION(Ialltoallw_c, const void*, const MPI_Count*, const MPI_Aint*, const MPI_Datatype*, void*,
+                     const MPI_Count*, const MPI_Aint*, const MPI_Datatype*, MPI_Comm, MPI_Request*)
 TRIREME_MPI_FUNCTION(Ibarrier, MPI_Comm, MPI_Request*)
 TRIREME_MPI_FUNCTION(Ibcast, void*, int, MPI_Datatype, int, MPI_Comm, MPI_Request*)
 TRIREME_MPI_FUNCTION(Ibcast_c, void*, MPI_Count, MPI_Datatype, int, MPI_Comm, MPI_Request*)

@@ -83,22 +83,41 @@ void reduce_all(reduction operation, void* target, const std::byte* operands, st
 
 // Loops that the compiler makes vector instructions of.
 template <class T, class Combine>
-void combine_all(std::byte* target, const std::byte* operands, std::size_t count, Combine&& combine) {
+[[gnu::always_inline]] inline void combine_loop(std::byte* target, const std::byte* first, const std::byte* second,
+                                                std::size_t count, Combine&& combine) {
   for (std::size_t i = 0; i < count; ++i) {
-    T was, operand;
-    std::memcpy(&was, target + i * sizeof(T), sizeof(T));
-    std::memcpy(&operand, operands + i * sizeof(T), sizeof(T));
-    was = combine(was, operand);
-    std::memcpy(target + i * sizeof(T), &was, sizeof(T));
+    T one, other;
+    std::memcpy(&one, first + i * sizeof(T), sizeof(T));
+    std::memcpy(&other, second + i * sizeof(T), sizeof(T));
+    one = combine(one, other);
+    std::memcpy(target + i * sizeof(T), &one, sizeof(T));
   }
+}
+#ifdef __x86_64__
+// The wide instructions that most processors have, but not all that run these programs.
+template <class T, class Combine>
+[[gnu::target("avx2")]] void combine_by_avx2(std::byte* target, const std::byte* first, const std::byte* second,
+                                             std::size_t count, Combine combine) {
+  combine_loop<T>(target, first, second, count, combine);
+}
+#endif
+template <class T, class Combine>
+void combine_all(std::byte* target, const std::byte* first, const std::byte* second, std::size_t count,
+                 Combine combine) {
+#ifdef __x86_64__
+  static const bool has_avx2 = __builtin_cpu_supports("avx2") != 0;
+  if (has_avx2) return combine_by_avx2<T>(target, first, second, count, combine);
+#endif
+  combine_loop<T>(target, first, second, count, combine);
 }
 
 template <class T>
-void reduce_plainly(reduction operation, std::byte* target, const std::byte* operands, std::size_t count) {
-  const auto all = [&](auto&& combine) { combine_all<T>(target, operands, count, combine); };
+void combine_plainly(reduction operation, std::byte* target, const std::byte* first, const std::byte* second,
+                     std::size_t count) {
+  const auto all = [&](auto&& combine) { combine_all<T>(target, first, second, count, combine); };
   switch (operation) {
     case reduction::replace:
-      std::memcpy(target, operands, count * sizeof(T));
+      std::memcpy(target, second, count * sizeof(T));
       return;
     case reduction::sum:
       return all([](T a, T b) { return static_cast<T>(a + b); });
@@ -194,30 +213,34 @@ bool has_plain_loop(reduction operation, element_kind kind) {
          operation == reduction::product || operation == reduction::minimum || operation == reduction::maximum;
 }
 
-void reduce_plainly(reduction operation, element_kind kind, std::byte* target, const std::byte* operands,
-                    std::byte* before, std::size_t count) {
-  if (before != nullptr) std::memcpy(before, target, count * facts_of(kind).bytes);
-  if (operation == reduction::nothing) return;
+void combine_plainly(reduction operation, element_kind kind, std::byte* target, const std::byte* first,
+                     const std::byte* second, std::size_t count) {
   // Sums and products go round: as of unsigned numbers.
   const bool goes_round = operation == reduction::sum || operation == reduction::product;
   switch (kind) {
     case element_kind::int32:
-      if (!goes_round) return reduce_plainly<std::int32_t>(operation, target, operands, count);
+      if (!goes_round) return combine_plainly<std::int32_t>(operation, target, first, second, count);
       [[fallthrough]];
     case element_kind::uint32:
-      return reduce_plainly<std::uint32_t>(operation, target, operands, count);
+      return combine_plainly<std::uint32_t>(operation, target, first, second, count);
     case element_kind::int64:
-      if (!goes_round) return reduce_plainly<std::int64_t>(operation, target, operands, count);
+      if (!goes_round) return combine_plainly<std::int64_t>(operation, target, first, second, count);
       [[fallthrough]];
     case element_kind::uint64:
-      return reduce_plainly<std::uint64_t>(operation, target, operands, count);
+      return combine_plainly<std::uint64_t>(operation, target, first, second, count);
     case element_kind::float32:
-      return reduce_plainly<float>(operation, target, operands, count);
+      return combine_plainly<float>(operation, target, first, second, count);
     case element_kind::float64:
-      return reduce_plainly<double>(operation, target, operands, count);
+      return combine_plainly<double>(operation, target, first, second, count);
     default:
       return;  // excluded by has_plain_loop
   }
+}
+
+void reduce_plainly(reduction operation, element_kind kind, std::byte* target, const std::byte* operands,
+                    std::byte* before, std::size_t count) {
+  if (before != nullptr) std::memcpy(before, target, count * facts_of(kind).bytes);
+  if (operation != reduction::nothing) combine_plainly(operation, kind, target, target, operands, count);
 }
 
 void compare_and_swap_atomically(element_kind kind, void* target, const void* expected, const void* desired,

@@ -52,6 +52,11 @@ bool has_plain_loop(reduction operation, element_kind kind);
 void reduce_plainly(reduction operation, element_kind kind, std::byte* target, const std::byte* operands,
                     std::byte* before, std::size_t count);
 
+/// target = first op second, for what has a plain loop but `nothing`. The target may be one of them, or overlap
+/// neither.
+void combine_plainly(reduction operation, element_kind kind, std::byte* target, const std::byte* first,
+                     const std::byte* second, std::size_t count);
+
 /// Atomically: the element becomes `desired` if it is `expected`; `before` gets the old value.
 void compare_and_swap_atomically(element_kind kind, void* target, const void* expected, const void* desired,
                                  void* before);

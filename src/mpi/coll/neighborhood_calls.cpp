@@ -1,5 +1,5 @@
-// Collective operations that always go to the library: intercepted only for the statistics. Without those a call tests
-// one pointer.
+// Neighbourhood collectives, which always go to the library: intercepted only for the statistics. Without those a call
+// tests one pointer.
 #include <mpi.h>
 
 #include "mpi/abi/counted_calls.hpp"
@@ -45,12 +45,6 @@ TRIREME_EXPORTED int MPI_Neighbor_alltoallv(const void* in, const int counts[], 
   count_left({__func__, comm, -1, type});
   return PMPI_Neighbor_alltoallv(in, counts, places, type, out, of_out, places_out, type_out, comm);
 }
-TRIREME_EXPORTED int MPI_Alltoallw(const void* in, const int counts[], const int places[], const MPI_Datatype types[],
-                                   void* out, const int of_out[], const int places_out[],
-                                   const MPI_Datatype types_out[], MPI_Comm comm) {
-  count_left({__func__, comm, -1, MPI_DATATYPE_NULL});
-  return PMPI_Alltoallw(in, counts, places, types, out, of_out, places_out, types_out, comm);
-}
 TRIREME_EXPORTED int MPI_Neighbor_alltoallw(const void* in, const int counts[], const MPI_Aint places[],
                                             const MPI_Datatype types[], void* out, const int of_out[],
                                             const MPI_Aint places_out[], const MPI_Datatype types_out[],
@@ -79,12 +73,6 @@ TRIREME_EXPORTED int MPI_Ineighbor_alltoallv(const void* in, const int counts[],
                                              MPI_Datatype type_out, MPI_Comm comm, MPI_Request* request) {
   count_left({__func__, comm, -1, type});
   return PMPI_Ineighbor_alltoallv(in, counts, places, type, out, of_out, places_out, type_out, comm, request);
-}
-TRIREME_EXPORTED int MPI_Ialltoallw(const void* in, const int counts[], const int places[], const MPI_Datatype types[],
-                                    void* out, const int of_out[], const int places_out[],
-                                    const MPI_Datatype types_out[], MPI_Comm comm, MPI_Request* request) {
-  count_left({__func__, comm, -1, MPI_DATATYPE_NULL});
-  return PMPI_Ialltoallw(in, counts, places, types, out, of_out, places_out, types_out, comm, request);
 }
 TRIREME_EXPORTED int MPI_Ineighbor_alltoallw(const void* in, const int counts[], const MPI_Aint places[],
                                              const MPI_Datatype types[], void* out, const int of_out[],
