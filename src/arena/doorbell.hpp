@@ -1,7 +1,11 @@
-// A doorbell: one futex word in the arena on which one sleeper waits and which any thread of the host may ring. The
-// caller owns the protocol that decides when ringing is needed (see sched/inbox.hpp); the doorbell only guarantees that
-// a ring after `listen` is never lost. It is what puts a PE, a rank or a thread of a loop team to sleep in the end. It
-// is rung by sched/inbox.cpp (wake_if_asleep), arena/sleeper.hpp and mpi/engine/rank_inbox.hpp.
+// A doorbell: one futex word on which threads sleep, mostly one, and which any thread that reaches it may ring, of any
+// process of the host where it is in the arena. A ring wakes all of them. The caller owns the protocol that decides
+// when ringing is needed (see sched/inbox.hpp); the doorbell only guarantees that a ring after `listen` is never lost.
+// It is what puts a PE, a rank or a thread of a loop team to sleep in the end.
+//
+// One sleeper: rung by sched/inbox.cpp (wake_if_asleep) and arena/sleeper.hpp. Several: the threads of an MPI rank,
+// rung by mpi/engine (rank_inbox.hpp, and threads that wake), and the carriers of a region, by
+// omp/fibers/virtual_region.cpp.
 #pragma once
 
 #include <linux/futex.h>
@@ -27,7 +31,7 @@ class doorbell {
     syscall(SYS_futex, address(), FUTEX_WAIT, heard, timeout_ns < 0 ? nullptr : &limit, nullptr, 0);
   }
 
-  /// Any thread of the host: wakes the sleeper. Earlier writes are visible to the woken thread.
+  /// Any thread: wakes the sleepers. Earlier writes are visible to them.
   void ring() {
     rings_.fetch_add(1, std::memory_order_release);  // pairs: doorbell.ring
     syscall(SYS_futex, address(), FUTEX_WAKE, INT_MAX, nullptr, nullptr, 0);

@@ -225,8 +225,9 @@ TEST(mutants, are_refused) {
     int tried = 0;
     int accepted = 0;
   };
-  std::map<std::string, tally> dependencies;  // by algorithm
+  std::map<std::string, tally> dependencies, waits;  // by algorithm
   int refused = 0;
+  int other_counters = 0;
   for (const algorithm& by : all_algorithms())
     for (const auto& [hosts, ranks] : {std::pair{1, 4}, {3, 1}, {7, 1}, {5, 2}, {4, 3}}) {
       const request asked =
@@ -245,11 +246,26 @@ TEST(mutants, are_refused) {
             ++refused;
           };
           const step& one = changed.steps[i];
+          const std::string name = std::string(name_of(by.what)) + ' ' + std::string(by.name);
           if (one.kind == step_kind::join) continue;
           if (one.kind == step_kind::wait) {
             try_change("counts one less", [](step& s) { --s.value; });
+            const step before = one;
+            changed.steps[i].kind = step_kind::join;
+            tally& counted = waits[name];
+            ++counted.tried;
+            counted.accepted += problem_of(asked, plans).empty() ? 1 : 0;
+            changed.steps[i] = before;
           } else {
             try_change("dropped", [](step& s) { s.kind = step_kind::join, s.bytes = 0; });
+          }
+          if (one.kind == step_kind::signal) {
+            const std::uint32_t counters = plans[static_cast<std::size_t>(one.peer)].counters;
+            for (std::uint32_t other = 0; other < counters; ++other) {
+              if (other == one.counter) continue;
+              try_change("another counter", [&](step& s) { s.counter = other; });
+              ++other_counters;
+            }
           }
           if (one.bytes > 0) try_change("an element less", [](step& s) { s.bytes -= 4; });
           if (one.has_source() && one.bytes > 0)
@@ -270,7 +286,7 @@ TEST(mutants, are_refused) {
                                        static_cast<std::ptrdiff_t>(d));
             for (std::size_t later = i + 1; later < changed.steps.size(); ++later)
               --changed.steps[later].first_dependency;
-            tally& counted = dependencies[std::string(name_of(by.what)) + ' ' + std::string(by.name)];
+            tally& counted = dependencies[name];
             ++counted.tried;
             counted.accepted += problem_of(asked, plans).empty() ? 1 : 0;
             changed = before;
@@ -278,6 +294,7 @@ TEST(mutants, are_refused) {
         }
     }
   EXPECT_GT(refused, 30'000);
+  EXPECT_GT(other_counters, 1'500);
   // Dependencies that others imply: a wait for the signals of all ranks needs none on the own one. The counts change
   // with the algorithms; of those that are not named every dependency is needed.
   const std::map<std::string, int> implied = {
@@ -309,6 +326,17 @@ TEST(mutants, are_refused) {
       {"scan multi_object", 205},
       {"scan single_leader", 257},
   };
+  // Waits whose order the rest of the plans implies, too.
+  const std::map<std::string, int> implied_waits = {
+      {"allgather multi_object_bruck", 5},  {"allgather multi_object_ring", 10},  {"allgather single_leader_bruck", 9},
+      {"allgather single_leader_ring", 10}, {"allreduce multi_object_bruck", 1},  {"allreduce multi_object_ring", 13},
+      {"allreduce multi_object_tree", 20},  {"allreduce single_leader_bruck", 1}, {"allreduce single_leader_ring", 13},
+      {"barrier multi_object", 5},          {"barrier single_leader", 9},         {"reduce multi_object", 7},
+      {"reduce single_leader", 9},          {"reduce_scatter multi_object", 22},  {"reduce_scatter single_leader", 22},
+  };
+  for (const auto& [name, counted] : waits)
+    EXPECT_EQ(counted.accepted, implied_waits.contains(name) ? implied_waits.at(name) : 0)
+        << name << ", of " << counted.tried << " waits";
   for (const auto& [name, counted] : dependencies)
     EXPECT_EQ(counted.accepted, implied.contains(name) ? implied.at(name) : 0) << name << ", of " << counted.tried;
 }

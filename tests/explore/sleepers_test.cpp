@@ -234,6 +234,7 @@ TEST(sleepers, work_left_to_the_holder_of_a_turn_is_done) {
   const explore::interleavings result = explore::run_all(all, with_old_values);
   EXPECT_EQ(result.fault, "") << result.text();
   EXPECT_TRUE(result.complete) << result.text();
+  EXPECT_GE(result.runs, 100U) << result.text();
 }
 
 }  // namespace

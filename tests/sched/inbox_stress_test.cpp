@@ -117,8 +117,9 @@ TEST_P(inbox_stress, no_wake_up_is_lost) {
 
 // One message at a time: whenever it arrives the consumer is about to fall asleep, and if it does so beside the
 // message, both wait for ever. Before each push the producer writes lines that the consumer has written just before:
-// stores leave a core in order, so its message then leaves late, after the look at the consumer's flag has long been
-// made. That is what the fences have to prevent, and it needs two cores.
+// stores leave a core in order, so its message then leaves late, when a look that is a load has long been made. That is
+// why the producer looks, and the consumer marks itself, by atomic steps on one word (arena/ticket_ring.hpp). It needs
+// two cores.
 TEST_P(inbox_stress, ping_pong_beside_a_consumer_that_falls_asleep) {
   const std::uint64_t rounds = scaled(20'000);
   struct alignas(64) line {

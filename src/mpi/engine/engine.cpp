@@ -281,7 +281,7 @@ void engine::wait_for_message(receive_record& record) {
   ++awaited_;
 }
 
-void engine::post(receive_record& record) {
+void engine::post(receive_record& record) noexcept {
   copy_list later;
   own_.lock.lock();
   if (arrived_message* const found = own_.matching.match(record.posting))
@@ -293,7 +293,7 @@ void engine::post(receive_record& record) {
 }
 
 receive_record* engine::receive(const message_key& key, const user_buffer& buffer, touch_order touched,
-                                found_message& found) {
+                                found_message& found) noexcept {
   own_.lock.lock();
   // The common case of a stream: the next message has arrived, with nothing before it.
   if (own_.matching.posted() == 0 && own_.matching.arrived() == 0 && buffer.type == nullptr) {
@@ -310,7 +310,7 @@ receive_record* engine::receive(const message_key& key, const user_buffer& buffe
 
 // A message that has arrived with its data needs no record: no other rank is involved. Releases the lock.
 receive_record* engine::receive_with_lock(const message_key& key, const user_buffer& buffer, touch_order touched,
-                                          found_message& found) {
+                                          found_message& found) noexcept {
   copy_list later;
   receive_record* record = nullptr;
   const auto make = [&]() -> receive_record& { return *(record = make_receive(key, buffer, touched)); };
@@ -327,7 +327,7 @@ receive_record* engine::receive_with_lock(const message_key& key, const user_buf
   return record;
 }
 
-void engine::post(receive_record& record, arrived_message& message) {
+void engine::post(receive_record& record, arrived_message& message) noexcept {
   copy_list later;
   own_.lock.lock();
   deliver(record, static_cast<unexpected_message&>(message), later);
@@ -543,7 +543,7 @@ void engine::take_staged(receive_record& record) {
 
 // ---- progress
 
-bool engine::drain(endpoint& owner) {
+bool engine::drain(endpoint& owner) noexcept {
   if (!owner.inbox.has_message()) return false;
   if (&owner == &own_)
     owner.lock.lock();

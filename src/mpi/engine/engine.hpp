@@ -6,6 +6,10 @@
 // waiting rank. Small messages carry their data. A rendezvous is copied once and directly: a large one is on the board
 // from the moment it is matched, waiting ranks take parts of it, and the rank that copies the last part completes it.
 // So a receive that finds its message does not wait for the data, and the data arrives while its rank computes.
+//
+// A function that takes an endpoint's lock is noexcept where it may need a block: when the arena is exhausted there,
+// messages have left the inbox or their receives the matching, so the job ends, with the arena's hint. `send` and
+// `make_receive` throw arena_exhausted, with nothing done.
 #pragma once
 
 #include <algorithm>
@@ -95,13 +99,14 @@ class engine {
 
   /// Starts a receive. Null: its message had arrived and was small: it is in the buffer, and `found` describes it.
   /// Otherwise the caller owns the record until it is complete or cancelled, then passes it to `release`.
-  receive_record* receive(const message_key& key, const user_buffer& buffer, touch_order touched, found_message& found);
+  receive_record* receive(const message_key& key, const user_buffer& buffer, touch_order touched,
+                          found_message& found) noexcept;
   /// The same with a record in shared memory that was made before (`make_receive`).
   receive_record* make_receive(const message_key& key, const user_buffer& buffer,
                                touch_order touched = touch_order::unknown);
-  void post(receive_record& record);
+  void post(receive_record& record) noexcept;
   /// Receives a message that `take` returned.
-  void post(receive_record& record, arrived_message& message);
+  void post(receive_record& record, arrived_message& message) noexcept;
   bool cancel(receive_record& record);  // false: it has its message
   void release(receive_record* record);
 
@@ -234,7 +239,7 @@ class engine {
   void fill(receive_record& to, unexpected_message& message);
   void add_unexpected(endpoint& owner, const inbox_cell& cell);
   receive_record* receive_with_lock(const message_key& key, const user_buffer& buffer, touch_order touched,
-                                    found_message& found);
+                                    found_message& found) noexcept;
   template <class Take>
   bool look_for(const message_key& key, copy_list& later, Take&& take);
   void wait_for_message(receive_record& record);
@@ -261,7 +266,7 @@ class engine {
     endpoint_counters::add(to.owner == &own_ ? own_.counters.bytes_copied : own_.counters.bytes_helped, bytes);
   }
   void account(endpoint& owner, std::int64_t bytes);
-  bool drain(endpoint& owner);
+  bool drain(endpoint& owner) noexcept;
   bool help_one_rank();
   template <class Again>
   bool help_with_copies(Again&& again);

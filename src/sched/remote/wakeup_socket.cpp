@@ -95,8 +95,13 @@ void wakeup_socket::ring(std::uint64_t name) {
   sockaddr_un address{};
   address.sun_family = AF_UNIX;
   write_name(name & ((std::uint64_t{1} << number_bits) - 1), address.sun_path + 1);
-  // Full means that it was rung before; gone, that no thread sleeps any more.
-  sendto(ringer.get(), &name, sizeof name, 0, reinterpret_cast<const sockaddr*>(&address), address_bytes);
+  const auto send_from = [&](const os::unique_fd& from) {
+    return sendto(from.get(), &name, sizeof name, 0, reinterpret_cast<const sockaddr*>(&address), address_bytes);
+  };
+  // Rings that are not heard yet count towards the send buffer of the socket that they left, whichever sleeper they are
+  // for, so ours may be full although this sleeper was not rung. A new socket has room: if that cannot send either, the
+  // sleeper's queue is full, that is, it was rung before. Every other failure means that no thread sleeps any more.
+  if (send_from(ringer) < 0 && errno == EAGAIN) send_from(make_socket());
 }
 
 }  // namespace tri::sched

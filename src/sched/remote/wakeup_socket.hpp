@@ -20,7 +20,7 @@ class wakeup_socket {
   /// no reason. By one thread at a time. Returns whether it was rung.
   bool sleep(int descriptor, std::int64_t timeout_ns) const;
 
-  /// Any thread of any process of the host.
+  /// Any thread of any process of the host. Throws std::system_error when it needs a descriptor and there is none.
   static void ring(std::uint64_t name);
 
  private:

@@ -21,7 +21,8 @@ class request_table {
     owners_.push_back(owner);
   }
 
-  /// Calls `complete(owner, completion)`, which may add, for those that are complete. True if there were some.
+  /// Calls `complete(owner, completion)`, which may add and cancel, for those that are complete; an owner need not
+  /// outlive the last of its own. True if there were some.
   template <class Complete>
   bool collect(boot::mpi_calls& mpi, const Complete& complete) {
     if (requests_.empty()) return false;
@@ -47,11 +48,12 @@ class request_table {
     return true;
   }
 
-  /// Cancels the receives of those that `which(owner)` names.
+  /// Cancels the receives of those that `which(owner)` names. Inside `collect` some are complete (0): MPI has them no
+  /// more, and their owners may be gone.
   template <class Which>
   void cancel(boot::mpi_calls& mpi, const Which& which) {
     for (std::size_t i = 0; i < requests_.size(); ++i)
-      if (which(*owners_[i])) mpi.cancel(requests_[i]);
+      if (requests_[i] != 0 && which(*owners_[i])) mpi.cancel(requests_[i]);
   }
 
  private:

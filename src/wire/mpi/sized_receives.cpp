@@ -115,17 +115,18 @@ bool sized_receives::take_from(std::size_t size_class, of_class& all, const on_b
 }
 
 void sized_receives::pair(of_class& all, const on_body& to) {
-  for (auto next = all.unannounced.begin(); next != all.unannounced.end();) {
-    const auto of_it = std::find_if(all.expected.begin(), all.expected.end(),
-                                    [&](const announcement& each) { return each.source == next->source; });
+  for (std::size_t next = 0; next < all.unannounced.size();) {
+    const auto of_it = std::find_if(all.expected.begin(), all.expected.end(), [&](const announcement& each) {
+      return each.source == all.unannounced[next].source;
+    });
     if (of_it == all.expected.end()) {
       ++next;
       continue;
     }
     const announcement said = std::move(*of_it);
-    const body came = std::move(*next);
+    const body came = std::move(all.unannounced[next]);
     all.expected.erase(of_it);
-    next = all.unannounced.erase(next);
+    all.unannounced.erase(all.unannounced.begin() + static_cast<std::ptrdiff_t>(next));
     --missing_;
     if (said.bytes != came.bytes) {
       throw std::runtime_error("rank " + std::to_string(said.source) + " announced a body of " +
@@ -133,6 +134,7 @@ void sized_receives::pair(of_class& all, const on_body& to) {
     }
     ++counters_.arrived;
     to(said.header, {came.place.get(), came.bytes});
+    next = 0;  // the call may have found that a sender has failed, and bodies are forgotten
   }
 }
 

@@ -28,7 +28,7 @@ struct sized_receive_counters {
 
 class sized_receives {
  public:
-  /// The spans are valid during the call, which must not use the receives.
+  /// The spans are valid during the call, which may use nothing of the receives but `forget`.
   using on_body = std::function<void(std::span<const std::byte> header, std::span<const std::byte> body)>;
 
   sized_receives(boot::mpi_calls& mpi, const posting_options& options);

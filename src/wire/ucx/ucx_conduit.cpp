@@ -109,7 +109,7 @@ class ucx_conduit::worker {
   std::vector<filled_body> filled_at_once_;
   std::vector<void*> closing_;  // requests of endpoints being closed
   bool close_started_ = false;
-  bool drained_ = false;  // the last thing done was a progress that found nothing
+  bool drained_ = false;  // the last progress found nothing, and nothing was sent or accepted since
 };
 
 ucx_conduit::worker::worker(std::size_t peers, const ucx_options& options)
@@ -210,6 +210,7 @@ send_result ucx_conduit::worker::send(peer_number to, sending how, std::span<con
                                       std::span<const std::byte> body, packet_token token) {
   const ucp_ep_h endpoint = endpoints[to];
   if (endpoint == nullptr) return send_result::done;
+  drained_ = false;
   ucp_request_param_t parameters = {};
   parameters.op_attr_mask = UCP_OP_ATTR_FIELD_CALLBACK | UCP_OP_ATTR_FIELD_USER_DATA | UCP_OP_ATTR_FIELD_FLAGS;
   parameters.flags = how == sending::announced ? UCP_AM_SEND_FLAG_RNDV : UCP_AM_SEND_FLAG_EAGER;
@@ -248,6 +249,7 @@ ucs_status_t ucx_conduit::worker::on_packet(void* self, const void* header, std:
 
 void ucx_conduit::worker::accept(announcement body, void* memory, std::size_t bytes, packet_token token) {
   token->conduit = this;
+  drained_ = false;
   ucp_request_param_t parameters = {};
   parameters.op_attr_mask = UCP_OP_ATTR_FIELD_CALLBACK | UCP_OP_ATTR_FIELD_USER_DATA;
   parameters.cb.recv_am = on_filled;
@@ -280,8 +282,9 @@ void ucx_conduit::worker::fail(peer_number peer, const std::string& why) {
 
 bool ucx_conduit::worker::progress(conduit_events& events) {
   events_ = &events;
+  drained_ = true;  // unless `events` sends or accepts
   bool something = ucx().ucp_worker_progress(handle) != 0;
-  drained_ = !something;
+  if (something) drained_ = false;
   while (!failed_.empty() || !filled_at_once_.empty() || !failures_.empty()) {
     something = true;
     // A forced close ends operations in flight to that peer, by calls of sent() and filled().

@@ -8,6 +8,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <fstream>
@@ -23,7 +24,9 @@ namespace mpi_programs {
 namespace {
 
 using testing::ContainsRegex;
+using testing::Each;
 using testing::EndsWith;
+using testing::Gt;
 using testing::HasSubstr;
 using testing::Not;
 using testing::StartsWith;
@@ -101,24 +104,30 @@ TEST_P(conformance, programs_that_work_between_their_looks_do_not_sleep) {
   if (how().name != "drop_in" || ranks() < 3) GTEST_SKIP() << "a matter of the drop-in, with more ranks than cores";
   mpi starter = with();
   starter.launcher = on_two_cores() + starter.launcher;
+  constexpr int most_tries = 4;  // where others need the cores
   std::string disturbed;
   for (const char* const way : {"work_test", "work_iprobe"}) {
-    const double others_before_s = used_by_others_s();
-    const auto before = std::chrono::steady_clock::now();
-    const auto counted = run_counted(starter, how(), ranks(), "polls", way);
-    const std::chrono::duration<double> elapsed = std::chrono::steady_clock::now() - before;
-    EXPECT_EQ(counted.ended.status, 0) << way << ": " << counted.ended.errors;
-    EXPECT_EQ(counted.ended.output, "20000 looks\n");
-    // Some: in the barriers, where a busy machine keeps a rank for long.
-    const int most = 20000 / 3 * ranks();
-    const int sleeps = counted.statistics["all"].value("sleeps", most);
-    const double others = (used_by_others_s() - others_before_s) / elapsed.count();
-    if (sleeps >= most && others > 0.1)
-      disturbed += fmt::format("{}: {} sleeps, while others used {:.2f} of the two cores. ", way, sleeps, others);
-    else
-      EXPECT_LT(sleeps, most) << way;
+    std::string disturbance = "not run";
+    for (int tries = 0; tries < most_tries && !disturbance.empty(); ++tries) {
+      const double others_before_s = used_by_others_s();
+      const auto before = std::chrono::steady_clock::now();
+      const auto counted = run_counted(starter, how(), ranks(), "polls", way);
+      const std::chrono::duration<double> elapsed = std::chrono::steady_clock::now() - before;
+      EXPECT_EQ(counted.ended.status, 0) << way << ": " << counted.ended.errors;
+      EXPECT_EQ(counted.ended.output, "20000 looks\n");
+      // Some: in the barriers, where a busy machine keeps a rank for long.
+      const int most = 20000 / 3 * ranks();
+      const int sleeps = counted.statistics["all"].value("sleeps", most);
+      const double others = (used_by_others_s() - others_before_s) / elapsed.count();
+      disturbance.clear();
+      if (sleeps >= most && others > 0.1)
+        disturbance = fmt::format("{}: {} sleeps, while others used {:.2f} of the two cores. ", way, sleeps, others);
+      else
+        EXPECT_LT(sleeps, most) << way;
+    }
+    disturbed += disturbance;
   }
-  if (!disturbed.empty()) GTEST_SKIP() << "for now: " << disturbed;
+  if (!disturbed.empty()) GTEST_SKIP() << "for now: " << most_tries << " times " << disturbed;
 }
 
 // Two ranks exchange large messages; a third one that waits, in whichever call, moves a part of them.
@@ -209,24 +218,33 @@ TEST_P(conformance, the_receiving_thread_changes_with_the_stage) {
       const std::string statistics = folder.path().string() + "/statistics.json";
       const mode told{how().name, "",
                       helps ? fmt::format("{} --progress {} --stats-json {}", how().exec, progress, statistics) : ""};
-      // The receives stay open for a while, without a core being used.
-      const auto ended = run(with(), told, count, with().applications + "/two_stages",
-                             "--edge 32 --steps-1 8 --steps-2 12 --repeats-1 0 --repeats-2 0 --sleep-us 5000");
-      EXPECT_EQ(ended.status, 0) << ended.output << ended.errors;
-      EXPECT_THAT(ended.output, ContainsRegex("stage 1: .*\n(.*\n)*idle share .*\nstage 2: .*\n(.*\n)*idle share "));
-      EXPECT_THAT(ended.output, EndsWith("all sums are right\n"));
-      if (!helps) continue;
-      const auto json = nlohmann::json::parse(tri::testing::contents_of(statistics), nullptr, false);
-      const auto told_of = json.value("ranks", nlohmann::json::array());
-      ASSERT_EQ(told_of.size(), static_cast<std::size_t>(count)) << ended.errors;
-      EXPECT_EQ(json["faults"], "");
-      for (const auto& rank : told_of) {
-        if (std::string(progress) == "dynamic") {
-          EXPECT_GT(rank["received_by_others"], 0) << rank;
-        } else {
-          EXPECT_EQ(rank["received_by_others"], 0) << rank;
-        }
+      std::vector<int> received_by_others;
+      const auto one_received_all_itself = [&] {
+        return std::count(received_by_others.begin(), received_by_others.end(), 0) > 0;
+      };
+      // The receives stay open for a while, without a core being used. Nothing but time makes a waiting rank be there
+      // before the receiver is back, once in the 8 or 12 steps of a stage: other processes may keep it from the cores,
+      // but not for ever longer.
+      for (const int sleep_us : {5'000, 50'000, 250'000}) {
+        const auto ended =
+            run(with(), told, count, with().applications + "/two_stages",
+                fmt::format("--edge 32 --steps-1 8 --steps-2 12 --repeats-1 0 --repeats-2 0 --sleep-us {}", sleep_us));
+        EXPECT_EQ(ended.status, 0) << ended.output << ended.errors;
+        EXPECT_THAT(ended.output, ContainsRegex("stage 1: .*\n(.*\n)*idle share .*\nstage 2: .*\n(.*\n)*idle share "));
+        EXPECT_THAT(ended.output, EndsWith("all sums are right\n"));
+        if (!helps) break;
+        const auto json = nlohmann::json::parse(tri::testing::contents_of(statistics), nullptr, false);
+        const auto told_of = json.value("ranks", nlohmann::json::array());
+        ASSERT_EQ(told_of.size(), static_cast<std::size_t>(count)) << ended.errors;
+        EXPECT_EQ(json["faults"], "");
+        received_by_others.clear();
+        for (const auto& rank : told_of) received_by_others.push_back(rank["received_by_others"]);
+        if (std::string(progress) != "dynamic" || !one_received_all_itself()) break;
       }
+      if (std::string(progress) == "dynamic")
+        EXPECT_THAT(received_by_others, Each(Gt(0)));
+      else
+        EXPECT_THAT(received_by_others, Each(0));
     }
   }
 }

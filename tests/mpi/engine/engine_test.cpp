@@ -3,9 +3,11 @@
 #include "mpi/engine/engine.hpp"
 
 #include <gmock/gmock.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <barrier>
+#include <cstdlib>
 #include <cstring>
 #include <deque>
 #include <mutex>
@@ -799,6 +801,105 @@ TEST(engine, random_traffic_between_all) {
       }
     });
   }
+}
+
+// ---- without memory
+
+constexpr std::size_t small_limit = std::size_t{32} << 20;
+
+/// Every block that there is, of all sizes.
+std::vector<void*> take_all_memory(arena::block_cache& blocks) {
+  std::vector<void*> taken;
+  for (std::size_t bytes = std::size_t{1} << 20; bytes >= 16; bytes /= 2) {
+    try {
+      while (true) taken.push_back(blocks.allocate(bytes));
+    } catch (const arena::arena_exhausted&) {
+    }
+  }
+  return taken;
+}
+
+void expect_same_message(engine& mine, std::size_t bytes) {
+  const auto data = pattern(bytes, 3);
+  send(mine, 0, {1, 0, 0}, data);
+  EXPECT_EQ(receive(mine, {1, 0, 0}, bytes).data, data);
+}
+
+TEST(engine, a_send_or_receive_without_memory_can_be_repeated) {
+  run_on_ranks(
+      1, {},
+      [](engine& mine) {
+        std::vector<void*> taken = take_all_memory(mine.blocks());
+        const auto data = pattern(5000, 1);
+        EXPECT_THROW(mine.send(0, {1, 0, 0}, buffer(data)), arena::arena_exhausted);
+        EXPECT_THROW(mine.send(0, {1, 0, 0}, buffer(data), send_mode::synchronous), arena::arena_exhausted);
+        EXPECT_THROW(mine.make_receive({1, 0, 0}, buffer(data)), arena::arena_exhausted);
+        mine.leave();
+        for (void* const each : taken) mine.blocks().release(each);
+        EXPECT_FALSE(mine.find({1, any_source, any_tag}));
+        expect_same_message(mine, 8);
+        expect_same_message(mine, 5000);
+      },
+      {}, small_limit);
+}
+
+/// Rank 0 does it without memory. It must not go on: messages or receives would be lost, or a lock kept.
+void expect_the_end(std::uint32_t ranks, const std::function<void(engine&)>& body) {
+  EXPECT_DEATH(run_on_ranks(
+                   ranks, {},
+                   [&](engine& mine) {
+                     try {
+                       body(mine);
+                     } catch (const arena::arena_exhausted&) {
+                     }
+                     std::_Exit(0);
+                   },
+                   {}, small_limit),
+               "arena exhausted");
+}
+
+TEST(engine_without_memory, ends_where_an_unexpected_message_has_no_place) {
+  expect_the_end(1, [](engine& mine) {
+    EXPECT_EQ(mine.send(0, {1, 0, 0}, buffer(8)), nullptr);
+    take_all_memory(mine.blocks());
+    mine.find({1, 0, 0});
+  });
+}
+
+TEST(engine_without_memory, ends_where_a_receive_has_no_record) {
+  expect_the_end(1, [](engine& mine) {
+    take_all_memory(mine.blocks());
+    int room = 0;
+    found_message found;
+    mine.receive({1, 0, 0}, buffer(room), touch_order::unknown, found);
+  });
+}
+
+/// Rank 0 drains the inbox of rank 1, which has a receive in memory of its own and computes.
+void expect_the_end_of_draining_for_another(send_mode mode) {
+  std::barrier posted(2);
+  expect_the_end(2, [&](engine& mine) {
+    int room = 0;
+    if (mine.number() == 1) {
+      mine.set_shared_memory(&nothing_is_shared);
+      mine.post(*mine.make_receive({1, 0, 0}, buffer(room)));
+      posted.arrive_and_wait();
+      while (true) pause();
+    }
+    posted.arrive_and_wait();
+    mine.send(1, {1, 0, 0}, buffer(room), mode);
+    send_record* const last = mine.send(1, {1, 0, 1}, buffer(room), send_mode::synchronous);
+    take_all_memory(mine.blocks());
+    mine.cancel(*last, 1);
+  });
+}
+
+TEST(engine_without_memory, ends_where_a_message_cannot_be_set_aside) {
+  expect_the_end_of_draining_for_another(send_mode::standard);
+}
+
+TEST(engine_without_memory, ends_where_a_rendezvous_cannot_be_set_aside) {
+  expect_the_end_of_draining_for_another(send_mode::synchronous);
 }
 
 }  // namespace

@@ -18,13 +18,13 @@ namespace tri::mpi::testing {
 inline void* everything_is_shared(const void* address, std::size_t) { return const_cast<void*>(address); }
 
 /// Runs `body(engine of the rank)` on `ranks` threads; every rank stays until all have come to their end. `domains`:
-/// the NUMA domain of each, where they have one.
+/// the NUMA domain of each, where they have one. `limit_bytes`: of the arena; 0: its own.
 inline void run_on_ranks(std::uint32_t ranks, engine_options options, const std::function<void(engine&)>& body,
-                         const std::vector<std::int32_t>& domains = {}) {
+                         const std::vector<std::int32_t>& domains = {}, std::size_t limit_bytes = 0) {
   constexpr std::size_t window_bytes = std::size_t{1} << 30;
   const int file = arena::create_window_file(window_bytes);
   {
-    arena::arena_space space({.window_bytes = window_bytes}, {file}, 0, [] {});
+    arena::arena_space space({.window_bytes = window_bytes, .limit_bytes = limit_bytes}, {file}, 0, [] {});
     std::vector<endpoint*> endpoints;
     for (std::uint32_t rank = 0; rank < ranks; ++rank)
       endpoints.push_back(make_endpoint(space.heap(), rank, ranks, domains.empty() ? no_domain : domains[rank]));

@@ -9,6 +9,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <deque>
 #include <fstream>
 #include <string>
 #include <thread>
@@ -57,6 +58,26 @@ TEST_F(wakeup_socket_test, is_heard_once_however_often_it_was_rung_before) {
   for (int i = 0; i < 1000; ++i) wakeup_socket::ring(bell.name());
   EXPECT_TRUE(was_rung());
   EXPECT_FALSE(was_rung());
+}
+
+// The kernel counts rings that are not heard towards the send buffer of the process that rang.
+TEST_F(wakeup_socket_test, is_heard_however_many_others_have_not_listened) {
+  int send_buffer = 0;
+  socklen_t length = sizeof send_buffer;
+  const os::unique_fd any(socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0));
+  ASSERT_EQ(getsockopt(any.get(), SOL_SOCKET, SO_SNDBUF, &send_buffer, &length), 0);
+  constexpr int least_bytes_of_ring = 512;  // with what the kernel keeps of it
+  const int enough = send_buffer / least_bytes_of_ring;
+  // Few rings for each: their queues must not be full, and these may be as short as the host's administrator likes.
+  std::deque<wakeup_socket> busy;
+  constexpr int rings_for_each = 8;
+  for (int rings = 0; rings < enough; rings += rings_for_each) {
+    busy.emplace_back();
+    for (int i = 0; i < rings_for_each; ++i) wakeup_socket::ring(busy.back().name());
+  }
+  wakeup_socket::ring(bell.name());
+  EXPECT_TRUE(was_rung());
+  for (const wakeup_socket& each : busy) EXPECT_TRUE(each.sleep(other.get(), 0));
 }
 
 TEST_F(wakeup_socket_test, wakes_a_sleeper_without_a_time_limit) {

@@ -79,6 +79,47 @@ TEST(conduit, ucx_keeps_its_promises) {
   EXPECT_TRUE(ended.ends[0].clean() && ended.ends[1].clean());
 }
 
+// What UCX has begun in a call may make progress without an event that would wake a sleeper.
+TEST(ucx_conduit, looks_again_after_a_send_before_it_sleeps) {
+  const ended_processes ended = run_processes(1, [](unsigned, shared_by_processes&) {
+    struct counter final : conduit_events {
+      void packet(std::span<const std::byte>, std::span<const std::byte>) override { ++packets; }
+      void announced(std::span<const std::byte>, std::size_t bytes, announcement body) override {
+        memory.resize(bytes);
+        wire->accept(body, memory.data(), bytes, &record);
+        check(!wire->prepare_sleep(), "it sleeps beside a body that it has just accepted");
+      }
+      void filled(packet_token, bool) override { ++packets; }
+      void sent(packet_token) override {}
+      void peer_failed(peer_number, const std::string&) override {}
+      ucx_conduit* wire = nullptr;
+      packet_record record;
+      std::vector<std::byte> memory;
+      int packets = 0;
+    };
+    const ucx_options options = {.transports = "tcp", .devices = "lo"};
+    ucx_conduit from(2, options), to(2, options);
+    from.connect(1, to.address());
+    counter at_from, at_to;
+    at_to.wire = &to;
+    const std::vector<std::byte> header(8), body(100);
+    std::array<packet_record, 3> records;
+    for (int sent = 0; sent < 3; ++sent) {
+      static_cast<void>(from.send(1, sent == 2 ? sending::announced : sending::copied, header, body,
+                                  &records[static_cast<std::size_t>(sent)]));
+      check(!from.prepare_sleep(), "it sleeps beside a packet that it has just sent");
+      const auto moves = [&] {
+        const bool either = from.progress(at_from);
+        return to.progress(at_to) || either;
+      };
+      while (moves() || at_to.packets <= sent || !from.prepare_sleep() || !to.prepare_sleep()) {
+      }
+    }
+  });
+  EXPECT_EQ(ended.complaint, "");
+  EXPECT_TRUE(ended.ends[0].clean());
+}
+
 // The same seed, the same events at the same ticks.
 TEST(loop_network, seed_decides_everything) {
   struct recorder final : conduit_events {

@@ -2,6 +2,7 @@
 // posted ahead (M46, M47), that nothing large holds up what is small (M45), failures and ends.
 #include <gtest/gtest.h>
 
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -9,6 +10,7 @@
 #include "wire/conduit/conduit_rules.hpp"
 #include "wire/mpi/fake_mpi.hpp"
 #include "wire/mpi/mpi_conduit.hpp"
+#include "wire/mpi/sized_receives.hpp"
 
 namespace tri::wire::test {
 namespace {
@@ -60,7 +62,10 @@ struct keeper final : conduit_events {
   void announced(std::span<const std::byte>, std::size_t bytes, announcement body) override {
     offered.push_back({body, bytes});
   }
-  void filled(packet_token, bool is_whole) override { (is_whole ? whole : broken)++; }
+  void filled(packet_token, bool is_whole) override {
+    (is_whole ? whole : broken)++;
+    when_filled();
+  }
   void sent(packet_token token) override { freed.push_back(token); }
   void peer_failed(peer_number peer, const std::string& why) override { failures.emplace_back(peer, why); }
   void accept(std::size_t which) {
@@ -82,6 +87,7 @@ struct keeper final : conduit_events {
   std::vector<offer> offered;
   std::vector<std::unique_ptr<place>> places;
   int whole = 0, broken = 0;
+  std::function<void()> when_filled = [] {};
   std::vector<packet_token> freed;
   std::vector<std::pair<peer_number, std::string>> failures;
 };
@@ -294,6 +300,61 @@ TEST(mpi_conduit, an_error_of_mpi_loses_the_peer_once) {
   ASSERT_EQ(at_first.failures.size(), 1U);
   EXPECT_EQ(at_first.failures[0].second, "its connection broke (MPI_Isend: the rank is broken)");
   EXPECT_EQ(two.first.state(1), peer_state::failed);
+}
+
+// Bodies that are complete in one look: what the first one's report does must not touch the others' requests, which
+// are MPI's no more, nor the first one itself.
+TEST(mpi_conduit, an_error_inside_the_report_of_a_body_spares_what_is_complete) {
+  fake_network network(2, {.longest_delay = 0});
+  pair_of_conduits two(network, {.piece_bytes = 100'000});
+  keeper at_first(two.first), at_second(two.second);
+  const std::vector<std::byte> body(300'000);  // three pieces
+  std::vector<packet_record> records(4);
+  for (packet_record& each : records)
+    static_cast<void>(two.first.send(1, sending::announced, body_header, body, &each));
+  step_until(at_first, at_second, [&] { return at_second.offered.size() == records.size(); });
+  network.hold(mpi_channel::body, 1);
+  for (std::size_t i = 0; i < records.size(); ++i) at_second.accept(i);
+  for (int step = 0; step < 100; ++step) {
+    two.first.progress(at_first);
+    two.second.progress(at_second);
+  }
+  ASSERT_EQ(at_second.whole, 0);
+  packet_record answer;
+  at_second.when_filled = [&] {
+    network.break_rank(0);
+    static_cast<void>(two.second.send(0, sending::copied, {}, body_header, &answer));
+  };
+  network.let_go();
+  for (int step = 0; step < 100; ++step) two.second.progress(at_second);
+  EXPECT_EQ(at_second.whole, 4);
+  ASSERT_EQ(at_second.failures.size(), 1U);
+  EXPECT_EQ(at_second.failures[0].second, "its connection broke (MPI_Isend: the rank is broken)");
+}
+
+// A body is delivered, and the answer to it finds that another sender has failed, whose bodies have come unannounced.
+TEST(sized_receives, a_sender_is_forgotten_inside_a_delivery) {
+  fake_network network(3, {.longest_delay = 0});
+  constexpr std::size_t bytes = 5000;
+  sized_receives receives(network.rank(0), {.fixed = read_posted_ahead("8x5000")});
+  const std::vector<std::byte> body(bytes);
+  std::vector<boot::mpi_request> sends;
+  const auto send = [&](int from) {
+    sends.push_back(network.rank(from).send(mpi_channel::body, 0, static_cast<int>(size_class_of(bytes)), body));
+  };
+  for (const int from : {1, 1, 1, 2, 2, 1}) send(from);
+  receives.announced(2, body_header, bytes);
+  receives.announced(2, body_header, bytes);
+  int delivered = 0;
+  const auto deliver = [&](std::span<const std::byte>, std::span<const std::byte> came) {
+    EXPECT_EQ(came.size(), bytes);
+    if (++delivered == 1) receives.forget(1);
+  };
+  for (int step = 0; step < 10; ++step) receives.take(deliver);
+  EXPECT_EQ(delivered, 2);
+  EXPECT_TRUE(receives.is_settled());
+  for (int tries = 0; tries < 1000 && !receives.withdraw(); ++tries) {
+  }
 }
 
 // It cannot be woken by a message, so it says how long to sleep, and sleeps not at all while it has something to do.
