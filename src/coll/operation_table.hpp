@@ -163,7 +163,7 @@ class operation_record {
 class operation_table {
  public:
   /// More operations at a time wait for the first ones to end.
-  static constexpr std::uint64_t usual_places = 256;
+  static constexpr std::uint64_t usual_places = 1024;
 
   static std::size_t size_for(std::uint64_t places = usual_places) {
     return sizeof(operation_table) + places * sizeof(std::atomic<std::uint64_t>);

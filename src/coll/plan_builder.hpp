@@ -44,10 +44,13 @@ byte_range part_of(std::uint64_t bytes, std::uint32_t extent, int index, int par
 
 /// Bytes that a rank combines at a time, contribution after contribution: they stay in its first cache meanwhile.
 inline constexpr std::uint64_t chunk_bytes = std::uint64_t{16} << 10;
+/// Of a part; chunks of a long one are larger, so that plans stay short.
+inline constexpr std::uint64_t most_chunks = 128;
 /// Calls `each(range)` for the chunks of a range, whole elements each.
 template <class Each>
 void for_chunks(const byte_range& of, std::uint32_t extent, Each&& each) {
-  const std::uint64_t most = std::max<std::uint64_t>(chunk_bytes / extent, 1) * extent;
+  const std::uint64_t least = std::max(chunk_bytes, of.bytes() / most_chunks);
+  const std::uint64_t most = std::max<std::uint64_t>(least / extent, 1) * extent;
   for (std::uint64_t begin = of.begin; begin < of.end; begin += most)
     each(byte_range{begin, std::min(begin + most, of.end)});
 }

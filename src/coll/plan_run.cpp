@@ -44,17 +44,19 @@ bool plan_run::enter() {
   if (is_busy) return false;
   if (record == nullptr) {
     void* const memory = driver_.allocate_record(operation_record::size_for(members_));
-    if (memory == nullptr) return false;  // another rank may have some
     operation_record* const made = operation_record::create(memory, members_);
     record = shared_.add(operation_, made).record;
     if (record != made) driver_.release_record(memory);
   }
   record_ = record;
+  // A failure that is known is there before the buffers are, which may be null then.
   operation_record::buffers own;
-  const bool has_memory = driver_.open(own);
+  if (!driver_.open(own) || asked_to_fail_) {
+    steps_.fail();
+    record_->fail();
+  }
   record_->enter(own_member(), own);
   driver_.wake_others();
-  if (!has_memory || asked_to_fail_) fail();
   return true;
 }
 
@@ -169,10 +171,15 @@ std::size_t plan_run::help_member(std::uint32_t member, std::size_t most) {
   const operation_record::buffers* const theirs = record_->buffers_of(member);
   if (theirs == nullptr || theirs->steps == nullptr) return 0;
   const auto is_ended = [&](std::uint32_t step) { return record_->state_of(member, step) == step_state::ended; };
+  if (first_open_.empty()) first_open_.resize(members_);
+  std::uint32_t& first = first_open_[member];
+  while (first < theirs->step_count && record_->state_of(member, first) != step_state::open) ++first;
+  if (first == theirs->step_count) return 0;
   const plan* const their_plan = driver_.plan_of(first_rank_ + static_cast<std::int32_t>(member));
-  if (their_plan == nullptr) return 0;
+  // Another number of steps: that rank called with other arguments than this one, which MPI calls erroneous.
+  if (their_plan == nullptr || their_plan->steps.size() != theirs->step_count) return 0;
   std::size_t ended = 0;
-  for (std::uint32_t index = 0; index < theirs->step_count && ended < most; ++index) {
+  for (std::uint32_t index = first; index < theirs->step_count && ended < most; ++index) {
     const step& one = their_plan->steps[index];
     if (one.is_message() || record_->state_of(member, index) != step_state::open) continue;
     if (!std::ranges::all_of(their_plan->dependencies_of(index), is_ended) || !is_possible(one)) continue;

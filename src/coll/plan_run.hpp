@@ -37,7 +37,7 @@ class plan_driver {
   plan_driver& operator=(const plan_driver&) = delete;
   virtual ~plan_driver() = default;
 
-  /// Memory that all ranks of the host can use, for the record of the operation; null: there is none.
+  /// Memory that all ranks of the host can use, for the record of the operation. Throws when there is none.
   virtual void* allocate_record(std::size_t bytes) = 0;
   virtual void release_record(void* memory) = 0;
   /// Addresses that all ranks of the host can use, with memory for the scratch and the states of the steps. False:
@@ -117,8 +117,9 @@ class plan_run {
   const bool asked_to_fail_;
   operation_record* record_ = nullptr;
   state state_ = state::entering;
-  std::vector<std::uint32_t> under_way_;  // steps that were named and have not ended
-  std::vector<bool> is_message_begun_;    // by step; empty while there was none
+  std::vector<std::uint32_t> under_way_;   // steps that were named and have not ended
+  std::vector<bool> is_message_begun_;     // by step; empty while there was none
+  std::vector<std::uint32_t> first_open_;  // by member: of its steps, those before are claimed or have ended
   bool declined_ = false;
 };
 

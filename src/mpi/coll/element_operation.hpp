@@ -17,6 +17,8 @@ class element_operation {
       last_ = element_operation(type, operation);
     return last_;
   }
+  /// It calls neither the library nor the program.
+  bool is_ours() const { return has_loop_; }
   /// `sum` becomes `left` op `sum`, element by element.
   void operator()(const void* left, void* sum, MPI_Count count) const;
 

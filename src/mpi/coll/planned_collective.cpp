@@ -9,6 +9,7 @@
 #include "arena/block_cache.hpp"
 #include "mpi/coll/element_operation.hpp"
 #include "mpi/engine/shm_collective.hpp"
+#include "mpi/startup/progress_thread.hpp"
 #include "trireme/detail/arena/allocate.hpp"
 
 namespace tri::mpi::collectives {
@@ -95,8 +96,9 @@ coll::request planned_collective::request_of(const communicator& comm, const pla
   made.root = asked.root;
   made.blocks = asked.blocks;
   made.extent = static_cast<std::uint32_t>(asked.element_bytes);
-  // Of a broadcast or a reduction only the root may say so; plans are the same, as its input then is its output.
-  made.in_place = asked.from == MPI_IN_PLACE && !coll::has_root(asked.what);
+  // All ranks say so or none, of an allreduce. Of others each rank may for itself, and the others do not know: then its
+  // output is staged, or the input of a root.
+  made.in_place = asked.from == MPI_IN_PLACE && asked.what == coll::collective::allreduce;
   made.commutative = asked.is_commutative;
   return made;
 }
@@ -114,12 +116,13 @@ planned_collective::planned_collective(session& in, communicator& comm, coll::op
       comm_(comm),
       asked_(asked),
       request_(request_of(comm, asked)),
-      plan_(plan_of_rank(comm, asked, request_, comm.rank)) {
-  run_ = std::make_unique<coll::plan_run>(*plan_, shared, 0, static_cast<std::uint32_t>(comm.size()), comm.planned++,
-                                          *this, !takes_part);
+      plan_(plan_of_rank(comm, asked, request_, comm.rank)),
+      calls_library_(coll::reduces(asked.what) && !element_operation::of(asked.type, asked.operation).is_ours()) {
+  run_ = std::make_unique<coll::plan_run>(*plan_, shared, 0, static_cast<std::uint32_t>(comm.size()),
+                                          comm.collectives++, *this, !takes_part);
+  run_->advance(false);
   under_way.push_back(this);
   in_.ranks().set_operations(&advance_all);
-  run_->advance(false);
 }
 
 planned_collective::~planned_collective() {
@@ -139,7 +142,7 @@ bool planned_collective::advance_all(bool before_sleep) {
 // Ranks that come at about the same time do their own steps.
 bool planned_collective::advance(bool before_sleep) {
   constexpr int patience = 64;
-  if (run_->is_over()) return false;
+  if (run_->is_over() || (calls_library_ && progress_thread::is_this())) return false;
   const bool worked = run_->advance(before_sleep || idle_ > patience);
   idle_ = worked ? 0 : idle_ + 1;
   return worked;
@@ -152,7 +155,7 @@ bool planned_collective::is_done(session&) {
 
 int planned_collective::finish(session&) { return run_->has_failed() ? MPI_ERR_OTHER : MPI_SUCCESS; }
 
-void* planned_collective::allocate_record(std::size_t bytes) { return allocate(in_, bytes); }
+void* planned_collective::allocate_record(std::size_t bytes) { return in_.ranks().blocks().allocate(bytes); }
 void planned_collective::release_record(void* memory) { in_.ranks().blocks().release(memory); }
 
 // What other ranks cannot access, such as a stack, is copied to memory that they can, behind the scratch.
@@ -161,16 +164,19 @@ bool planned_collective::open(buffers& own) {
   const coll::place input = request_.real_place({rank, coll::buffer::input, 0});
   const coll::place output = request_.real_place({rank, coll::buffer::output, 0});
   const std::uint64_t output_bytes = request_.output_bytes(rank);
-  // In place one is a part of the other. A root in place is known to itself alone: the plan reads a copy of its input.
+  // In place one is the other. Where the plan does not know it, one of them is staged; not of a scan, which reads each
+  // element of its input where it then writes.
   const bool is_one_buffer = request_.in_place;
-  const bool keeps_input = asked_.from == MPI_IN_PLACE && !is_one_buffer;
+  const bool is_in_place = asked_.from == MPI_IN_PLACE && !is_one_buffer;
+  const bool keeps_input = is_in_place && coll::has_root(asked_.what);
+  const bool keeps_output = is_in_place && !keeps_input && asked_.what != coll::collective::scan;
   const std::uint64_t input_bytes =
       is_one_buffer ? std::max(request_.input_bytes(rank) + input.offset, output_bytes + output.offset)
                     : request_.input_bytes(rank);
   auto* const from = static_cast<std::byte*>(asked_.from == MPI_IN_PLACE ? asked_.to : const_cast<void*>(asked_.from));
   auto* const to = static_cast<std::byte*>(asked_.to);
   if (input_bytes > 0 && !keeps_input) own.input = in_.ranks().shared_address(from, input_bytes);
-  if (output_bytes > 0 && !is_one_buffer) own.output = in_.ranks().shared_address(to, output_bytes);
+  if (output_bytes > 0 && !is_one_buffer && !keeps_output) own.output = in_.ranks().shared_address(to, output_bytes);
   const auto aligned = [](std::uint64_t bytes) { return (bytes + 63) / 64 * 64; };
   const std::uint64_t input_at = aligned(plan_->scratch_bytes);
   const std::uint64_t output_at = input_at + (own.input == nullptr ? aligned(input_bytes) : 0);
@@ -203,7 +209,7 @@ void planned_collective::release(const buffers& of_member) {
 }
 
 void planned_collective::copy(const std::byte* from, std::byte* to, std::uint64_t bytes) {
-  std::memcpy(to, from, bytes);
+  if (to != from) std::memcpy(to, from, bytes);
 }
 
 // `sum` becomes `left` op `sum`.

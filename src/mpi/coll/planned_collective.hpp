@@ -68,6 +68,7 @@ class planned_collective final : public nonblocking_operation, public coll::plan
   planned_request asked_;
   coll::request request_;
   std::shared_ptr<const coll::plan> plan_;
+  const bool calls_library_;  // or the program's function: not on a thread that neither knows
   std::vector<std::shared_ptr<const coll::plan>> plans_of_others_;  // by rank; those that were asked for
   int idle_ = 0;                                                    // calls in a row that found nothing to do
   std::byte* staged_output_ = nullptr;                              // of an output that other ranks cannot access

@@ -5,6 +5,7 @@
 #include <mpi.h>
 
 #include <cstdint>
+#include <limits>
 #include <optional>
 
 #include "mpi/coll/collective_arguments.hpp"
@@ -19,6 +20,12 @@ inline bool is_defined_on(reduction operation, MPI_Datatype type) {
   const element_type& element = element_type_of(type);
   return element.handle == type && operation != reduction::replace && operation != reduction::nothing &&
          is_defined(operation, element.kind, element.is_pair);
+}
+
+/// Elements that a plan can split a vector into.
+inline bool has_plain_elements(MPI_Datatype type) {
+  const buffer_type& of = datatypes::find(type);
+  return of.is_plain && of.bytes > 0 && of.bytes <= std::numeric_limits<std::uint32_t>::max();
 }
 
 /// How the contributions of ranks may be combined.
@@ -43,7 +50,7 @@ inline reduction_order order_of(MPI_Datatype type, MPI_Op operation) {
   int commutative = 0;
   PMPI_Op_commutative(operation, &commutative);
   if (commutative != 0) return reduction_order::any;
-  return datatypes::find(type).is_plain ? reduction_order::of_ranks : reduction_order::unknown;
+  return has_plain_elements(type) ? reduction_order::of_ranks : reduction_order::unknown;
 }
 
 /// The result buffer matters only on ranks that receive the result.

@@ -3,6 +3,7 @@
 #include <mpi.h>
 
 #include <algorithm>
+#include <numeric>
 #include <vector>
 
 #include "mpi/abi/exported.hpp"
@@ -14,7 +15,7 @@ namespace {
 
 // Whether all ranks find that it is ours.
 bool is_ours(MPI_Count count, MPI_Datatype type, MPI_Op operation, bool is_nonblocking) {
-  if (!is_valid(count, type) || !datatypes::find(type).is_plain) return false;
+  if (!is_valid(count, type) || !has_plain_elements(type)) return false;
   if (order_of(type, operation) == reduction_order::unknown) return false;
   return !is_nonblocking || reduction_of(operation).has_value();
 }
@@ -32,7 +33,9 @@ int reduce_scatter(session& in, communicator& known, const void* from, void* to,
                    MPI_Request* request) {
   const auto mine = static_cast<MPI_Count>(counts[static_cast<std::size_t>(known.rank)]);
   if (!is_ours(mine, type, operation, request != nullptr)) return pass_through;
-  if (lacks_part(from, true, to, mine, type)) return leave_to_library(known);
+  const auto all = static_cast<MPI_Count>(std::accumulate(counts.begin(), counts.end(), std::uint64_t{0}));
+  if (lacks_buffer(from == MPI_IN_PLACE ? to : from, all, type) || lacks_buffer(to, mine, type))
+    return leave_to_library(known);
   if (request == nullptr) return collectives::reduce_scatter(in, known, from, to, counts, type, operation);
   return add_request(in, known, request,
                      collectives::begin_reduce_scatter(in, known, from, to, counts, type, operation));

@@ -29,7 +29,6 @@ struct communicator {
   std::uint64_t collectives = 0;         // started so far
   shm_collective* barrier = nullptr;     // of the members
   std::uint64_t barriers = 0;            // started so far
-  std::uint64_t planned = 0;             // operations that run a plan: started so far
   std::shared_ptr<collectives::plan_cache> plans;
   std::uint64_t users = 0;                     // requests and messages that were taken
   touch_order touched = touch_order::unknown;  // what is received, see communicator_hints

@@ -98,14 +98,14 @@ int main(int argument_count, char** arguments) {
   MPI_Reduce(&yields, &all, 1, MPI_LONG, MPI_SUM, 0, MPI_COMM_WORLD);
   if (rank == 0) printf("yields of the library: %ld\n", all);
 
-  MPI_Scan(&first, &sum, 1, MPI_LONG, MPI_SUM, MPI_COMM_WORLD); /* which is left to the library */
+  PMPI_Scan(&first, &sum, 1, MPI_LONG, MPI_SUM, MPI_COMM_WORLD); /* the library itself, past the drop-in */
   if (rank == 0) {
     while (!others_are(waits, states, size)) usleep(200);
     for (long us = 0; us < longest_us && !others_are(waits_and_has_yielded, states, size); us += 200) usleep(200);
   } else {
     atomic_store(&states[rank], waits);
   }
-  MPI_Scan(&first, &sum, 1, MPI_LONG, MPI_SUM, MPI_COMM_WORLD);
+  PMPI_Scan(&first, &sum, 1, MPI_LONG, MPI_SUM, MPI_COMM_WORLD);
   yields = rank == 0 || atomic_load(&states[rank]) == waits_and_has_yielded;
   MPI_Allreduce(&yields, &all, 1, MPI_LONG, MPI_MIN, MPI_COMM_WORLD);
   if (rank == 0) printf("waits in the library give the core away: %s\n", all == 1 ? "yes" : "no");
