@@ -22,6 +22,12 @@ namespace tri::coll {
 
 enum class step_state : std::uint8_t { open, claimed, ended };
 
+enum class failure : std::uint32_t {
+  none,
+  lost,                 ///< a message, or there is no memory
+  different_arguments,  ///< the ranks do not ask for the same operation
+};
+
 /// Members are numbered from 0. What a function says of "the member" may be done by any rank on its behalf.
 class operation_record {
  public:
@@ -39,14 +45,15 @@ class operation_record {
   static std::size_t size_for(std::uint32_t members) {
     return sizeof(operation_record) + members * sizeof(member_part);
   }
-  /// `memory`: size_for(members) bytes, aligned to a cache line.
-  static operation_record* create(void* memory, std::uint32_t members) {
-    auto* const made = new (memory) operation_record(members);
+  /// `memory`: size_for(members) bytes, aligned to a cache line. `asked`: a digest of what the ranks have to agree on.
+  static operation_record* create(void* memory, std::uint32_t members, std::uint64_t asked) {
+    auto* const made = new (memory) operation_record(members, asked);
     std::uninitialized_value_construct_n(reinterpret_cast<member_part*>(made + 1), members);
     return made;
   }
 
   std::uint32_t members() const { return members_; }
+  std::uint64_t asked() const { return asked_; }
 
   /// The buffers may be used by others from now on. Then the caller wakes those that wait for it.
   void enter(std::uint32_t member, const buffers& own) {
@@ -102,8 +109,12 @@ class operation_record {
   }
 
   /// The operation cannot be completed. Then the caller wakes all.
-  void fail() { failed_.store(1, std::memory_order_seq_cst); }                      // pairs: operation_record.fail
-  bool has_failed() const { return failed_.load(std::memory_order_seq_cst) != 0; }  // pairs: operation_record.fail
+  void fail(failure why) {
+    failure none = failure::none;
+    failed_.compare_exchange_strong(none, why,
+                                    std::memory_order_seq_cst);  // the first one. pairs: operation_record.fail
+  }
+  failure why_failed() const { return failed_.load(std::memory_order_seq_cst); }  // pairs: operation_record.fail
 
   /// The caller touches nothing of the others any more, and does no step of theirs. Then it wakes all.
   void leave() {
@@ -131,7 +142,8 @@ class operation_record {
   /// For explorations.
   template <class Put>
   void describe(Put&& put) const {
-    put(std::uint64_t{failed_.load()} | std::uint64_t{left_.load()} << 16 | std::uint64_t{departed_.load()} << 32);
+    put(static_cast<std::uint64_t>(failed_.load()) | std::uint64_t{left_.load()} << 16 |
+        std::uint64_t{departed_.load()} << 32);
     for (std::uint32_t member = 0; member < members_; ++member) {
       const member_part& part = part_of(member);
       put(part.entered.load());
@@ -148,13 +160,14 @@ class operation_record {
     alignas(64) std::atomic<std::uint32_t> counters[counters_of_member];
   };
 
-  explicit operation_record(std::uint32_t members) : members_(members) {}
+  operation_record(std::uint32_t members, std::uint64_t asked) : members_(members), asked_(asked) {}
   member_part& part_of(std::uint32_t member) const {
     return std::launder(reinterpret_cast<member_part*>(const_cast<operation_record*>(this) + 1))[member];
   }
 
   const std::uint32_t members_;
-  std::atomic<std::uint32_t> failed_{0};
+  const std::uint64_t asked_;
+  std::atomic<failure> failed_{failure::none};
   alignas(64) std::atomic<std::uint32_t> left_{0};
   std::atomic<std::uint32_t> departed_{0};
 };

@@ -5,12 +5,13 @@
 namespace tri::coll {
 
 plan_run::plan_run(const plan& of, operation_table& shared, std::int32_t first_rank, std::uint32_t members,
-                   std::uint64_t operation, plan_driver& driver, bool asked_to_fail)
+                   std::uint64_t operation, std::uint64_t asked, plan_driver& driver, bool asked_to_fail)
     : steps_(of),
       shared_(shared),
       first_rank_(first_rank),
       members_(members),
       operation_(operation),
+      asked_(asked),
       driver_(driver),
       asked_to_fail_(asked_to_fail) {}
 
@@ -44,17 +45,17 @@ bool plan_run::enter() {
   if (is_busy) return false;
   if (record == nullptr) {
     void* const memory = driver_.allocate_record(operation_record::size_for(members_));
-    operation_record* const made = operation_record::create(memory, members_);
+    operation_record* const made = operation_record::create(memory, members_, asked_);
     record = shared_.add(operation_, made).record;
     if (record != made) driver_.release_record(memory);
   }
   record_ = record;
   // A failure that is known is there before the buffers are, which may be null then.
   operation_record::buffers own;
-  if (!driver_.open(own) || asked_to_fail_) {
-    steps_.fail();
-    record_->fail();
-  }
+  if (record_->asked() != asked_)
+    record_->fail(failure::different_arguments);
+  else if (asked_to_fail_ || !driver_.open(own))
+    record_->fail(failure::lost);
   record_->enter(own_member(), own);
   driver_.wake_others();
   return true;
@@ -62,13 +63,14 @@ bool plan_run::enter() {
 
 void plan_run::fail() {
   steps_.fail();
-  record_->fail();
+  record_->fail(failure::lost);
   driver_.wake_others();
 }
 
 // One pass over the steps under way. How many have ended: then others may begin.
 std::size_t plan_run::do_steps(std::size_t most) {
-  if (!steps_.has_failed() && record_->has_failed()) steps_.fail();
+  why_failed_ = record_->why_failed();
+  if (why_failed_ != failure::none) steps_.fail();
   if (steps_.has_failed() && !declined_) decline_the_rest();
   while (const auto step = steps_.next()) under_way_.push_back(*step);
   std::size_t ended = 0;
@@ -212,7 +214,11 @@ void plan_run::depart() {
   driver_.wake_others();
 }
 
-bool plan_run::is_there(const place& of) const { return record_->buffers_of(member_of(of.rank)) != nullptr; }
+// Not those of a rank that has failed as it entered.
+bool plan_run::is_there(const place& of) const {
+  const operation_record::buffers* const owner = record_->buffers_of(member_of(of.rank));
+  return owner != nullptr && owner->steps != nullptr;
+}
 
 std::byte* plan_run::address_of(const place& of) const {
   const operation_record::buffers& owner = *record_->buffers_of(member_of(of.rank));

@@ -67,15 +67,17 @@ class plan_driver {
 class plan_run {
  public:
   /// All arguments outlive it. `first_rank`: of the host, in the numbers of the plan, with `members` ranks; `operation`
-  /// counts those of the table, the same on all ranks. `asked_to_fail`: the rank takes part for the others' sake only.
+  /// counts those of the table, the same on all ranks; `asked` is a digest of the request: where it differs, the
+  /// operation fails. `asked_to_fail`: the rank takes part for the others' sake only.
   plan_run(const plan& of, operation_table& shared, std::int32_t first_rank, std::uint32_t members,
-           std::uint64_t operation, plan_driver& driver, bool asked_to_fail = false);
+           std::uint64_t operation, std::uint64_t asked, plan_driver& driver, bool asked_to_fail = false);
 
   /// Does what can be done now, up to so many steps. False: there was nothing. `helps`: then steps of others, too.
   bool advance(bool helps, std::size_t most_steps = std::numeric_limits<std::size_t>::max());
   /// All buffers are the caller's again.
   bool is_over() const { return state_ == state::over; }
   bool has_failed() const { return steps_.has_failed(); }
+  failure why_failed() const { return why_failed_; }
   bool has_entered() const { return state_ != state::entering; }
   /// What decides the future, for explorations: the steps under way in any order.
   template <class Put>
@@ -113,6 +115,7 @@ class plan_run {
   const std::int32_t first_rank_;
   const std::uint32_t members_;
   const std::uint64_t operation_;
+  const std::uint64_t asked_;
   plan_driver& driver_;
   const bool asked_to_fail_;
   operation_record* record_ = nullptr;
@@ -121,6 +124,7 @@ class plan_run {
   std::vector<bool> is_message_begun_;     // by step; empty while there was none
   std::vector<std::uint32_t> first_open_;  // by member: of its steps, those before are claimed or have ended
   bool declined_ = false;
+  failure why_failed_ = failure::none;
 };
 
 }  // namespace tri::coll

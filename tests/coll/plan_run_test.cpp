@@ -32,6 +32,7 @@ struct scenario {
   int lost_host = -1;       // may be lost at any time
   int without_memory = -1;  // a rank, in its first operation
   int asked_to_fail = -1;
+  int asks_otherwise = -1;
   int computing = -1;  // a rank that calls nothing once it has entered
 };
 
@@ -241,13 +242,15 @@ class world {
     const bool fails = number == about_.asked_to_fail && done_[rank] == 0;
     const int host = host_of(rank);
     processes_[rank]->start_operation();
-    runs_[rank] = std::make_unique<plan_run>(
-        plans_[rank], *shared_[static_cast<std::size_t>(host)], about_.asked.hosts.first_rank(host),
-        static_cast<std::uint32_t>(about_.asked.hosts.ranks_of(host)), done_[rank], *processes_[rank], fails);
+    runs_[rank] = std::make_unique<plan_run>(plans_[rank], *shared_[static_cast<std::size_t>(host)],
+                                             about_.asked.hosts.first_rank(host),
+                                             static_cast<std::uint32_t>(about_.asked.hosts.ranks_of(host)), done_[rank],
+                                             number == about_.asks_otherwise ? 2 : 1, *processes_[rank], fails);
   }
   void finish(std::size_t rank) {
     const bool failed = runs_[rank]->has_failed();
     memory_[rank].is_ours = false;
+    if (!failed && about_.asks_otherwise >= 0) throw std::logic_error("an operation of different arguments ends well");
     if (failed)
       ++failures_;
     else
@@ -334,6 +337,13 @@ TEST(plan_run, a_rank_that_cannot_take_part_fails_other_hosts_too) {
   scenario what{vector_of(collective::allreduce, 2, 2, 2), "multi_object_bruck"};
   what.asked_to_fail = 3;
   expect_no_fault(what, 1000);
+}
+TEST(plan_run, a_rank_with_other_arguments_fails_all) {
+  for (const int which : {0, 1}) {
+    scenario what{vector_of(collective::allreduce, 1, 3, 3), "multi_object_ring"};
+    what.asks_otherwise = which;
+    expect_no_fault(what, 50);
+  }
 }
 TEST(plan_run, a_rank_that_computes_keeps_none_waiting) {
   for (const auto& [kind, algorithm] : {std::pair{collective::allreduce, "multi_object_ring"},

@@ -34,8 +34,10 @@ left_because reason_of(const counted_call& call) {
     PMPI_Comm_test_inter(call.comm, &is_inter);
     return is_inter != 0 ? left_because::inter_communicator : left_because::communicator;
   }
-  return std::string_view(call.name).find("educe") != std::string_view::npos ? left_because::reduction
-                                                                             : left_because::arguments;
+  const std::string_view name = call.name;
+  const bool reduces =
+      name.find("educe") != name.npos || name.find("scan") != name.npos || name.find("Scan") != name.npos;
+  return reduces ? left_because::reduction : left_because::arguments;
 }
 
 size_class size_of(const counted_call& call) {

@@ -10,6 +10,7 @@
 #include "mpi/coll/element_operation.hpp"
 #include "mpi/engine/shm_collective.hpp"
 #include "mpi/startup/progress_thread.hpp"
+#include "os/hash.hpp"
 #include "trireme/detail/arena/allocate.hpp"
 
 namespace tri::mpi::collectives {
@@ -87,6 +88,16 @@ std::shared_ptr<const coll::plan> plan_of_rank(communicator& comm, const planned
   return found;
 }
 
+// What all ranks have to ask for alike.
+std::uint64_t digest_of(const coll::request& of) {
+  std::uint64_t digest = os::hashed_word(os::hash_of_nothing, static_cast<std::uint64_t>(of.what));
+  digest = os::hashed_word(digest, static_cast<std::uint64_t>(of.root));
+  digest = os::hashed_word(digest, of.extent);
+  for (int rank = 0; rank <= (of.blocks.is_uniform() ? 1 : of.hosts.ranks()); ++rank)
+    digest = os::hashed_word(digest, of.blocks.begin(rank));
+  return digest;
+}
+
 }  // namespace
 
 coll::request planned_collective::request_of(const communicator& comm, const planned_request& asked) {
@@ -119,7 +130,7 @@ planned_collective::planned_collective(session& in, communicator& comm, coll::op
       plan_(plan_of_rank(comm, asked, request_, comm.rank)),
       calls_library_(coll::reduces(asked.what) && !element_operation::of(asked.type, asked.operation).is_ours()) {
   run_ = std::make_unique<coll::plan_run>(*plan_, shared, 0, static_cast<std::uint32_t>(comm.size()),
-                                          comm.collectives++, *this, !takes_part);
+                                          comm.collectives++, digest_of(request_), *this, !takes_part);
   run_->advance(false);
   under_way.push_back(this);
   in_.ranks().set_operations(&advance_all);
@@ -153,7 +164,10 @@ bool planned_collective::is_done(session&) {
   return run_->is_over();
 }
 
-int planned_collective::finish(session&) { return run_->has_failed() ? MPI_ERR_OTHER : MPI_SUCCESS; }
+int planned_collective::finish(session&) {
+  if (!run_->has_failed()) return MPI_SUCCESS;
+  return run_->why_failed() == coll::failure::different_arguments ? MPI_ERR_TRUNCATE : MPI_ERR_OTHER;
+}
 
 void* planned_collective::allocate_record(std::size_t bytes) { return in_.ranks().blocks().allocate(bytes); }
 void planned_collective::release_record(void* memory) { in_.ranks().blocks().release(memory); }

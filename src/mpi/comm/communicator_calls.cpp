@@ -62,6 +62,15 @@ int note_nonblocking(int error, MPI_Comm of, const MPI_Comm* made, MPI_Request* 
   return error;
 }
 
+// The first lookup of a type duplicates MPI_COMM_SELF (datatypes.cpp). While a duplication is under way, Open MPI 4.1.4
+// then leaves that one incomplete for ever.
+void look_up_first_type() {
+  if (session* const in = session::active()) {
+    const call_guard guard(*in);
+    datatypes::find(MPI_BYTE);
+  }
+}
+
 }  // namespace
 }  // namespace tri::mpi
 
@@ -75,11 +84,13 @@ TRIREME_EXPORTED int MPI_Comm_dup_with_info(MPI_Comm comm, MPI_Info info, MPI_Co
   return note_duplicate(PMPI_Comm_dup_with_info(comm, info, made), made, hint_in(info));
 }
 TRIREME_EXPORTED int MPI_Comm_idup(MPI_Comm comm, MPI_Comm* made, MPI_Request* handle) {
+  look_up_first_type();
   const touch_order touched = hint_of(comm);
   return note_nonblocking(PMPI_Comm_idup(comm, made, handle), comm, made, handle, touched);
 }
 #if MPI_VERSION >= 4
 TRIREME_EXPORTED int MPI_Comm_idup_with_info(MPI_Comm comm, MPI_Info info, MPI_Comm* made, MPI_Request* handle) {
+  look_up_first_type();
   return note_nonblocking(PMPI_Comm_idup_with_info(comm, info, made, handle), comm, made, handle, hint_in(info));
 }
 #endif

@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::array<std::string_view, 7> reasons{"",          "inter-communicator", "communicator", "window",
                                                   "reduction", "arguments",          "call"};
-constexpr std::array<std::string_view, 5> sizes{"no size", "up to 256 B", "up to 8 KiB", "up to 1 MiB", "more"};
+constexpr std::array<std::string_view, 5> sizes{"no size", "up to 256 B", "up to 8 KiB", "up to 1 MiB", "above 1 MiB"};
 
 void write_name(std::array<char, 32>& to, std::string_view name) {
   name.copy(to.data(), to.size() - 1);  // the last one stays 0

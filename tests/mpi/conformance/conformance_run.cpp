@@ -80,6 +80,9 @@ const library_fault library_faults[] = {
     // Open MPI 4.1.4: MPI_Waitall hangs when one request has failed before another is complete (2 runs of 7).
     {"openmpi", "errors/truncated_between_groups_among_others", false},
     {"openmpi", "errors/lists_whose_handlers_call_mpi", false},
+    // Reductions whose counts differ: the programs are erroneous, and each library does something else.
+    {"openmpi", "errors/large_reductions_of_different_counts", false},
+    {"mpich", "errors/large_reductions_of_different_counts", false},
     // MPICH 4.0.2 holds a lock of its own while it calls a handler; one that calls MPI aborts under
     // MPI_THREAD_MULTIPLE.
     {"mpich", "errors/windows_whose_handlers_call_mpi", false},

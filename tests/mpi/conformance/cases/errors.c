@@ -672,6 +672,34 @@ static void codes_and_texts(void) {
   CHECK_EQUAL(error_class(code), class);
 }
 
+/* Reductions of several KiB whose counts differ: an error on all ranks, nothing is written behind a buffer, and the
+   communicator works afterwards. */
+static void large_reductions_of_different_counts(void) {
+  enum { length = 50000, behind = 20000 };
+  const int count = length + (my_rank == 0 ? 0 : behind / 2);
+  MPI_Comm comm;
+  MPI_Comm_dup(MPI_COMM_WORLD, &comm);
+  MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN);
+  long* const mine = allocate((length + behind) * sizeof(long));
+  long* const sums = allocate((length + behind) * sizeof(long));
+  for (int i = 0; i < length + behind; ++i) mine[i] = i, sums[i] = -1;
+  for (int way = 0; way < 3; ++way) {
+    int error = MPI_SUCCESS, class = MPI_SUCCESS, wrong = 0;
+    if (way == 0) error = MPI_Allreduce(mine, sums, count, MPI_LONG, MPI_SUM, comm);
+    if (way == 1) error = MPI_Scan(mine, sums, count, MPI_LONG, MPI_SUM, comm);
+    if (way == 2) error = MPI_Reduce_scatter_block(mine, sums, count / rank_count, MPI_LONG, MPI_SUM, comm);
+    MPI_Error_class(error, &class);
+    CHECK_EQUAL(class, MPI_ERR_TRUNCATE);
+    for (int i = count; i < length + behind; ++i) wrong += sums[i] != -1;
+    CHECK_EQUAL(wrong, 0);
+  }
+  MPI_Allreduce(mine, sums, length, MPI_LONG, MPI_SUM, comm);
+  CHECK_EQUAL(sums[length - 1], (long)(length - 1) * rank_count);
+  free(sums);
+  free(mine);
+  MPI_Comm_free(&comm);
+}
+
 const struct conformance_case error_cases[] = {
     {"windows_whose_handlers_call_mpi", 2, windows_whose_handlers_call_mpi},
     {"lists_whose_handlers_call_mpi", 2, lists_whose_handlers_call_mpi},
@@ -699,5 +727,6 @@ const struct conformance_case error_cases[] = {
     {"operations_of_other_types", 1, operations_of_other_types},
     {"gathers_and_scatters_of_less_than_nothing", 1, gathers_and_scatters_of_less_than_nothing},
     {"codes_and_texts", 1, codes_and_texts},
+    {"large_reductions_of_different_counts", 2, large_reductions_of_different_counts},
     {NULL, 0, NULL},
 };
