@@ -135,11 +135,7 @@ std::vector<mpi_row> described() {
       {"allreduce8/2ranks", {"allreduce", 2, bytes(8)}, "allreduce", "us", "sum of 8 B", {}, 1.1},
       {"allreduce8/4ranks", {"allreduce", 4, shared}, "allreduce", "us", "sum of 8 B, 4 ranks on 2 cores", 40},
       {"allreduce8/8ranks", {"allreduce", 8, shared}, "allreduce", "us", "sum of 8 B, 8 ranks on 2 cores", 40},
-      {"scan8/8ranks",
-       {"scan", 8, shared},
-       "scan",
-       "us",
-       "MPI_Scan of 8 B, 8 ranks on 2 cores"},
+      {"scan8/8ranks", {"scan", 8, shared}, "scan", "us", "MPI_Scan of 8 B, 8 ranks on 2 cores"},
   };
 }
 

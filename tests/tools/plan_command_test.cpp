@@ -93,6 +93,7 @@ TEST(plan_command, wrong_values_are_explained) {
   EXPECT_THAT(errors_of("scan --algorithm star"),
               HasSubstr("there is no algorithm 'star' of scan; there are multi_object, single_leader, hillis_steele"));
   EXPECT_THAT(errors_of("allreduce --ordered --algorithm ring"), HasSubstr("only for commutative operations"));
+  EXPECT_THAT(errors_of("bcast --ordered"), HasSubstr("--ordered is for reductions, and broadcast is none"));
   EXPECT_THAT(errors_of("alltoall --in-place --algorithm pairwise"),
               HasSubstr("pairwise of alltoall does not work in place"));
   EXPECT_THAT(errors_of("gather --hosts 2 --root 2"), HasSubstr("root 2 of 2 ranks; it must be 0 to 1"));

@@ -72,7 +72,7 @@ coll::shape shape_of(const request_line& line) {
 
 coll::request request_of(const request_line& line) {
   coll::request asked;
-  asked.what = coll::collective_of(line.collective);
+  asked.what = coll::collective_of(line.collective == "bcast" ? "broadcast" : line.collective);
   asked.hosts = shape_of(line);
   asked.extent = line.element;
   if (line.size % line.element != 0)
@@ -82,6 +82,8 @@ coll::request request_of(const request_line& line) {
   asked.root = line.root;
   asked.commutative = !line.ordered;
   asked.in_place = line.in_place;
+  if (line.ordered && !coll::reduces(asked.what))
+    throw std::invalid_argument(fmt::format("--ordered is for reductions, and {} is none", coll::name_of(asked.what)));
   if (line.root != 0 && !coll::has_root(asked.what))
     throw std::invalid_argument(fmt::format("--root is {}, and {} has no root", line.root, coll::name_of(asked.what)));
   asked.check();
