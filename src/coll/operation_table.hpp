@@ -132,9 +132,10 @@ class operation_record {
   /// After leave(): the caller does not look at the record any more. True for the last one: all have left, and it
   /// releases what belongs to the host (`buffers_of` of all members) and the record.
   bool depart() {
+    const std::uint32_t members = members_;  // before the count: after it, the last one may have released the record
     arena::handed_over(this);
     // acq_rel: the last one sees that all others have finished. pairs: operation_record.depart, with itself
-    const bool is_last = departed_.fetch_add(1, std::memory_order_acq_rel) + 1 == members_;
+    const bool is_last = departed_.fetch_add(1, std::memory_order_acq_rel) + 1 == members;
     if (is_last) arena::taken_over();
     return is_last;
   }
