@@ -91,6 +91,7 @@ TEST_F(manual_pages, man_and_mandoc_have_no_complaint) {
 
 TEST_F(manual_pages, say_what_help_says) {
   if (!installed("man")) GTEST_SKIP() << "man-db is not installed";
+  EXPECT_THAT(shown("man1/trireme-plan.1"), HasSubstr("\n       trireme plan [OPTIONS] collective\n"));
   EXPECT_THAT(shown("man1/trireme-run.1"),
               AllOf(HasSubstr("trireme run [options] [--] program [arguments]"), HasSubstr("-n, --processes, --np N"),
                     HasSubstr("end the job after this many seconds, with status 124"),

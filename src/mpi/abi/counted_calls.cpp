@@ -22,7 +22,8 @@ std::string name_of(MPI_Comm comm) {
   char name[MPI_MAX_OBJECT_NAME] = "";
   int length = 0;
   PMPI_Comm_get_name(comm, name, &length);
-  return length > 0 ? name : std::to_string(known->size()) + " ranks";
+  if (length > 0) return name;
+  return known->size() == 1 ? "1 rank" : std::to_string(known->size()) + " ranks";
 }
 
 // For a call passed to the library: the criteria by which the calls themselves decide, in the same order.

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <map>
 #include <tuple>
+#include <utility>
 
 namespace tri::mpi {
 namespace {
@@ -38,13 +39,15 @@ struct share {
   }
 };
 
-template <class Name>
-std::string lines_by(std::string_view title, std::span<const call_count> calls, Name&& name) {
-  std::map<std::string, share> shares;
-  for (const call_count& each : calls) shares[std::string(name(each))].add(each);
+// In the order of `place`, then of names.
+template <class Name, class Place>
+std::string lines_by(std::string_view title, std::span<const call_count> calls, Name&& name, Place&& place) {
+  std::map<std::pair<int, std::string>, share> shares;
+  for (const call_count& each : calls) shares[{place(each), std::string(name(each))}].add(each);
   std::string text = fmt::format("{:<32}{:>13}{:>16}{:>15}  why passed through\n", title, "intercepted",
                                  "passed through", "% intercepted");
-  for (const auto& [what, of] : shares) {
+  for (const auto& [key, of] : shares) {
+    const std::string& what = key.second;
     const std::uint64_t all = of.intercepted + of.left_in_all();
     text += fmt::format(
         "{:<32}{:>13}{:>16}{:>15.1f}  {}", what, of.intercepted, of.left_in_all(),
@@ -107,9 +110,14 @@ std::vector<call_count> sum_of(std::span<const call_counts* const> ranks) {
 
 std::string calls_to_table(std::span<const call_count> calls) {
   if (calls.empty()) return {};
-  return lines_by("calls", calls, [](const call_count& of) { return of.call_name(); }) +
-         lines_by("calls by size", calls, [](const call_count& of) { return name_of(of.size); }) +
-         lines_by("calls by communicator", calls, [](const call_count& of) { return of.communicator_name(); });
+  const auto by_name = [](const call_count&) { return 0; };
+  return lines_by(
+             "calls", calls, [](const call_count& of) { return of.call_name(); }, by_name) +
+         lines_by(
+             "calls by size", calls, [](const call_count& of) { return name_of(of.size); },
+             [](const call_count& of) { return static_cast<int>(of.size); }) +
+         lines_by(
+             "calls by communicator", calls, [](const call_count& of) { return of.communicator_name(); }, by_name);
 }
 
 std::string calls_to_json(std::span<const call_count> calls) {

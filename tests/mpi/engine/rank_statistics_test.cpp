@@ -183,6 +183,8 @@ TEST(statistics, calls_are_summed_over_ranks_and_told_with_what_was_left) {
       table,
       HasSubstr("\nMPI_COMM_WORLD                            180              10           94.7  reduction 10\n"));
   EXPECT_THAT(table, HasSubstr("\nwindows                                     6               0          100.0\n"));
+  EXPECT_LT(table.find("\nno size"), table.find("\nup to 256 B")) << "sizes ascend";
+  EXPECT_LT(table.find("\nup to 256 B"), table.find("\nup to 8 KiB"));
   EXPECT_THAT(calls_to_json(calls),
               HasSubstr("{\"call\": \"MPI_Send\", \"communicator\": \"inter \\\"one\\\"\", \"size\": \"up to 8 KiB\", "
                         "\"times\": 20, \"left_because\": \"inter-communicator\"}"));

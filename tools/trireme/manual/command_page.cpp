@@ -28,7 +28,7 @@ std::vector<std::string> split(std::string_view text, std::string_view separator
 // The line "Usage: ..." of `--help`, which some subcommands write themselves.
 std::string usage_of(const CLI::App& app, const std::string& name) {
   constexpr std::string_view mark = "Usage: ";
-  const std::string help = app.help(name);
+  const std::string help = app.get_name() == name ? app.help() : app.help(name);
   const std::size_t begin = std::min(help.find(mark), help.size() - mark.size()) + mark.size();
   return help.substr(begin, help.find('\n', begin) - begin);
 }
