@@ -120,6 +120,10 @@ make_base() {
   if grep -q 'https:' "$work/sources.list" "$work/apt.conf" && [ ! -e "$base/etc/ssl/certs/ca-certificates.crt" ]; then
     mkdir -p "$base/etc/ssl/certs" && cp -L /etc/ssl/certs/ca-certificates.crt "$base/etc/ssl/certs/"
   fi
+  # Certificate authorities that this machine trusts besides Debian's; `ca-certificates` in the root takes them in.
+  if compgen -G '/usr/local/share/ca-certificates/*.crt' >/dev/null; then
+    mkdir -p "$base/usr/local/share/ca-certificates" && cp -L /usr/local/share/ca-certificates/*.crt "$base/usr/local/share/ca-certificates/"
+  fi
   echo force-unsafe-io >"$base/etc/dpkg/dpkg.cfg.d/fast"
   chroot "$base" useradd --create-home --shell /bin/bash stranger
   echo 'stranger ALL=(ALL) NOPASSWD: ALL' >"$base/etc/sudoers.d/stranger"
@@ -158,7 +162,7 @@ in_root() {
   local root=$1 who=$2 command=$3 home=/root start=$SECONDS status=0
   local variables=(PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin LANG=C.UTF-8 CCACHE_DIR=/var/cache/ccache)
   local change=()
-  for variable in http_proxy https_proxy no_proxy; do
+  for variable in http_proxy https_proxy no_proxy PIP_CERT NODE_EXTRA_CA_CERTS SSL_CERT_FILE; do
     if [ -n "${!variable:-}" ]; then variables+=("$variable=${!variable}"); fi
   done
   if [ "$who" = user ]; then
