@@ -38,7 +38,7 @@ packages_of() {
     demo) packages_of build; echo lammps ;;
     check) packages_of test; packages_of bench; echo clang-format-16 clang-tidy-16 ;;
     results) echo python3 python3-matplotlib ;;
-    docs) echo doxygen python3 python3-venv; command -v npm >/dev/null || echo npm ;;  # others' nodejs brings npm along
+    docs) echo doxygen git python3 python3-venv; command -v npm >/dev/null || echo npm ;;  # others' nodejs brings npm along
     fuzz) packages_of build; echo clang-16 libclang-rt-16-dev ;;
     deb) packages_of build; echo dpkg-dev gzip ;;
     deb-test) packages_of deb; echo lintian mandoc man-db mmdebstrap ;;
