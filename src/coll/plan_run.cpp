@@ -5,15 +5,14 @@
 namespace tri::coll {
 
 plan_run::plan_run(const plan& of, operation_table& shared, std::int32_t first_rank, std::uint32_t members,
-                   std::uint64_t operation, std::uint64_t asked, plan_driver& driver, bool asked_to_fail)
+                   std::uint64_t operation, std::uint64_t asked, plan_driver& driver)
     : steps_(of),
       shared_(shared),
       first_rank_(first_rank),
       members_(members),
       operation_(operation),
       asked_(asked),
-      driver_(driver),
-      asked_to_fail_(asked_to_fail) {}
+      driver_(driver) {}
 
 bool plan_run::advance(bool helps, std::size_t most_steps) {
   bool worked = false;
@@ -54,7 +53,7 @@ bool plan_run::enter() {
   operation_record::buffers own;
   if (record_->asked() != asked_)
     record_->fail(failure::different_arguments);
-  else if (asked_to_fail_ || !driver_.open(own))
+  else if (!driver_.open(own))
     record_->fail(failure::lost);
   record_->enter(own_member(), own);
   driver_.wake_others();

@@ -43,7 +43,7 @@ class plan_driver {
   /// Addresses that all ranks of the host can use, with memory for the scratch and the states of the steps. False:
   /// there is no memory.
   virtual bool open(buffers& own) = 0;
-  /// All steps have ended: the result is there, and nobody uses the buffers any more.
+  /// All steps have ended: the result is there, and no rank uses the buffers any more.
   virtual void close() = 0;
   /// What open() of a member of the host has allocated. Called by the last member that departs, for all.
   virtual void release(const buffers& of_member) = 0;
@@ -68,9 +68,9 @@ class plan_run {
  public:
   /// All arguments outlive it. `first_rank`: of the host, in the numbers of the plan, with `members` ranks; `operation`
   /// counts those of the table, the same on all ranks; `asked` is a digest of the request: where it differs, the
-  /// operation fails. `asked_to_fail`: the rank takes part for the others' sake only.
+  /// operation fails.
   plan_run(const plan& of, operation_table& shared, std::int32_t first_rank, std::uint32_t members,
-           std::uint64_t operation, std::uint64_t asked, plan_driver& driver, bool asked_to_fail = false);
+           std::uint64_t operation, std::uint64_t asked, plan_driver& driver);
 
   /// Does what can be done now, up to so many steps. False: there was nothing. `helps`: then steps of others, too.
   bool advance(bool helps, std::size_t most_steps = std::numeric_limits<std::size_t>::max());
@@ -117,7 +117,6 @@ class plan_run {
   const std::uint64_t operation_;
   const std::uint64_t asked_;
   plan_driver& driver_;
-  const bool asked_to_fail_;
   operation_record* record_ = nullptr;
   state state_ = state::entering;
   std::vector<std::uint32_t> under_way_;   // steps that were named and have not ended

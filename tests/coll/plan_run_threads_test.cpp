@@ -144,9 +144,8 @@ void run_rank(int rank, operation_table& shared, const std::vector<chosen>& oper
     std::vector<word> output(one.asked.output_bytes(rank) / sizeof(word));
     for (std::size_t i = 0; i < input.size(); ++i) input[i] = input_of(rank, n, i);
     thread_driver driver(one.plans, rank, reinterpret_cast<std::byte*>(input.data()),
-                         reinterpret_cast<std::byte*>(output.data()), one.failing != rank || n % 2 == 0);
-    plan_run run(steps, shared, 0, static_cast<std::uint32_t>(one.asked.hosts.ranks()), n, 1, driver,
-                 one.failing == rank);
+                         reinterpret_cast<std::byte*>(output.data()), one.failing != rank);
+    plan_run run(steps, shared, 0, static_cast<std::uint32_t>(one.asked.hosts.ranks()), n, 1, driver);
     while (!run.has_entered()) run.advance(false, 0);
     if (one.computing == rank) std::this_thread::sleep_for(std::chrono::microseconds(50));
     for (int idle = 0; !run.is_over();) {

@@ -12,6 +12,26 @@ tree_position position_of(const plan_builder& b, int head, int senders) {
   return position_in_tree(b.view.hosts(), head, b.host, senders);
 }
 
+// The blocks that a host has in a scatter or gather: all at the root, else those of the hosts that it stands for.
+struct held_range {
+  tree_position tree;
+  bool at_root = false;
+  int owner = 0;  // the rank in whose buffer they are
+  std::uint64_t begin = 0;
+  std::uint64_t bytes = 0;
+};
+held_range held_range_of(const plan_builder& b, int senders) {
+  const int root_host = b.view.host_of(b.asked.root);
+  held_range held{position_of(b, root_host, senders), b.host == root_host, b.leader, 0, b.asked.all_bytes()};
+  if (held.at_root) {
+    held.owner = b.asked.root;
+  } else {
+    held.begin = b.host_begin(held.tree.parent.first);
+    held.bytes = b.host_begin(held.tree.parent.last) - held.begin;
+  }
+  return held;
+}
+
 }  // namespace
 
 void tree_broadcast(plan_builder& b, int senders, bool staged) {
@@ -39,12 +59,7 @@ void tree_broadcast(plan_builder& b, int senders, bool staged) {
 }
 
 void tree_scatter(plan_builder& b, int senders) {
-  const int root = b.asked.root;
-  const bool at_root = b.host == b.view.host_of(root);
-  const tree_position tree = position_of(b, b.view.host_of(root), senders);
-  const int owner = at_root ? root : b.leader;
-  const auto range_begin = at_root ? 0 : b.host_begin(tree.parent.first);
-  const auto range_bytes = at_root ? b.asked.all_bytes() : b.host_begin(tree.parent.last) - range_begin;
+  const auto [tree, at_root, owner, range_begin, range_bytes] = held_range_of(b, senders);
   const bool is_leaf_rank = !at_root && b.mates == 1 && tree.children.empty();  // its block alone: no staging
   place data{owner, at_root ? buffer::input : is_leaf_rank ? buffer::output : buffer::scratch, 0};
   if (data.where == buffer::scratch) data.offset = b.new_scratch(range_bytes, b.rank == owner);
@@ -67,12 +82,7 @@ void tree_scatter(plan_builder& b, int senders) {
 }
 
 void tree_gather(plan_builder& b, int senders) {
-  const int root = b.asked.root;
-  const bool at_root = b.host == b.view.host_of(root);
-  const tree_position tree = position_of(b, b.view.host_of(root), senders);
-  const int owner = at_root ? root : b.leader;
-  const auto range_begin = at_root ? 0 : b.host_begin(tree.parent.first);
-  const auto range_bytes = at_root ? b.asked.all_bytes() : b.host_begin(tree.parent.last) - range_begin;
+  const auto [tree, at_root, owner, range_begin, range_bytes] = held_range_of(b, senders);
   const bool is_leaf_rank = !at_root && b.mates == 1 && tree.children.empty();
   place data{owner, at_root ? buffer::output : is_leaf_rank ? buffer::input : buffer::scratch, 0};
   if (data.where == buffer::scratch) data.offset = b.new_scratch(range_bytes, b.rank == owner);

@@ -1,5 +1,5 @@
-// MPI's collective calls without parts for each rank: barriers, broadcasts, reductions. Nonblocking reductions go to
-// the MPI library, unless they are short and of predefined elements and operations (others may be freed meanwhile).
+// MPI's collective calls without parts for each rank: barriers, broadcasts, reductions. Nonblocking reductions whose
+// type or operation is not predefined go to the MPI library: they may be freed meanwhile.
 #include <mpi.h>
 
 #include "mpi/abi/exported.hpp"
@@ -22,7 +22,7 @@ nonblocking_way way_of_sum(const communicator& comm, MPI_Count count, MPI_Dataty
   const buffer_type& of = datatypes::find(type);
   const std::size_t bytes = of.bytes * static_cast<std::size_t>(comm.size());
   if (static_cast<std::size_t>(count) <= most_bytes_of_direct_sums / bytes) return nonblocking_way::direct;
-  return of.is_plain ? nonblocking_way::plan : nonblocking_way::library;
+  return has_plain_elements(of) ? nonblocking_way::plan : nonblocking_way::library;
 }
 
 }  // namespace
@@ -40,8 +40,7 @@ TRIREME_EXPORTED int MPI_Ibarrier(MPI_Comm comm, MPI_Request* request) {
   return collective(
       comm,
       [&](session& in, communicator& known) {
-        *request = requests::add(in, known, collectives::begin_barrier(in, known));
-        return MPI_SUCCESS;
+        return add_request(in, known, request, collectives::begin_barrier(in, known));
       },
       [&] { return PMPI_Ibarrier(comm, request); });
 }

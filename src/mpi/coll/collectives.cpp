@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <array>
 #include <bit>
-#include <limits>
 #include <vector>
 
+#include "mpi/coll/planned_collective.hpp"
 #include "mpi/coll/shm_steps.hpp"
 #include "mpi/engine/shm_collective.hpp"
 #include "mpi/p2p/requests.hpp"
@@ -64,8 +64,7 @@ int add_as_doubling(int size, Add&& add) {
 // Where each rank combines a part of the elements of all inputs directly, instead of receiving whole vectors.
 bool pays_as_plan(const elements& of) {
   const buffer_type& type = datatypes::find(of.type);
-  return type.is_plain && type.bytes <= std::numeric_limits<std::uint32_t>::max() &&
-         static_cast<std::size_t>(of.count) * type.bytes >= least_bytes_in_parts;
+  return has_plain_elements(type) && static_cast<std::size_t>(of.count) * type.bytes >= least_bytes_in_parts;
 }
 
 }  // namespace

@@ -9,7 +9,8 @@ element_operation element_operation::last_;
 // Smallest and largest of floating point numbers are left to the library, which has its own way with NaN.
 element_operation::element_operation(MPI_Datatype type, MPI_Op operation) : type_(type), operation_(operation) {
   const std::optional<reduction> known = reduction_of(operation);
-  if (!known || *known == reduction::replace || *known == reduction::nothing) return;
+  is_commutative_ = known && *known != reduction::replace && *known != reduction::nothing;
+  if (!is_commutative_) return;
   const element_type& element = element_type_of(type);
   if (element.handle != type || element.is_pair) return;
   const bool is_real = !element.is_single_instruction();

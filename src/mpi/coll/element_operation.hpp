@@ -19,6 +19,8 @@ class element_operation {
   }
   /// It calls neither the library nor the program.
   bool is_ours() const { return has_loop_; }
+  /// Predefined; of operations of the program the order of operands is kept in any case.
+  bool is_commutative() const { return is_commutative_; }
   /// `sum` becomes `left` op `sum`, element by element.
   void operator()(const void* left, void* sum, MPI_Count count) const;
 
@@ -29,6 +31,7 @@ class element_operation {
   static element_operation last_;
   MPI_Datatype type_ = MPI_DATATYPE_NULL;
   MPI_Op operation_ = MPI_OP_NULL;
+  bool is_commutative_ = false;
   bool has_loop_ = false;
   reduction what_ = reduction::nothing;
   element_kind kind_ = element_kind::mixed;

@@ -52,10 +52,7 @@ std::size_t bytes_of(const elements& of) { return static_cast<std::size_t>(of.co
 
 planned_request request_of(coll::collective what, const char* algorithm, const void* from, void* to,
                            coll::block_layout blocks, MPI_Datatype type, MPI_Op operation, int root = 0) {
-  planned_request made{what, algorithm, from, to, std::move(blocks), type, datatypes::find(type).bytes, operation};
-  made.is_commutative = false;
-  made.root = root;
-  return made;
+  return {what, algorithm, from, to, std::move(blocks), type, datatypes::find(type).bytes, operation, root};
 }
 
 planned_request sum_of(coll::collective what, const void* from, const elements& to, MPI_Op operation, int root) {
@@ -111,7 +108,7 @@ int scan_in_chain(session& in, communicator& comm, const void* from, const eleme
   return all.wait();
 }
 
-// Eager messages: nobody waits for their receiver. In a long chain of ranks with a core each, messages one after the
+// Eager messages: no rank waits for their receiver. In a long chain of ranks with a core each, messages one after the
 // other take longer than what all do at the same time.
 bool pays_as_chain(session& in, const communicator& comm, std::size_t bytes) {
   constexpr int longest_chain = 4;

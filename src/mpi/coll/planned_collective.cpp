@@ -8,6 +8,7 @@
 
 #include "arena/block_cache.hpp"
 #include "mpi/coll/element_operation.hpp"
+#include "mpi/coll/shm_steps.hpp"
 #include "mpi/engine/shm_collective.hpp"
 #include "mpi/startup/progress_thread.hpp"
 #include "os/hash.hpp"
@@ -47,7 +48,6 @@ struct plan_key {
   std::uint64_t extent;
   int root;
   bool in_place;
-  bool commutative;
   bool operator==(const plan_key&) const = default;
 };
 
@@ -80,8 +80,8 @@ std::shared_ptr<const coll::plan> plan_of_rank(communicator& comm, const planned
   };
   if (!request.blocks.is_uniform()) return make();
   if (!comm.plans) comm.plans = std::make_shared<plan_cache>();
-  const plan_key key{asked.what,   asked.algorithm,  request.blocks.begin(1), request.extent,
-                     request.root, request.in_place, request.commutative};
+  const plan_key key{asked.what,     asked.algorithm, request.blocks.begin(1),
+                     request.extent, request.root,    request.in_place};
   std::shared_ptr<const coll::plan>& found =
       comm.plans->of(key, static_cast<std::size_t>(comm.size()))[static_cast<std::size_t>(rank)];
   if (found == nullptr) found = make();
@@ -110,19 +110,19 @@ coll::request planned_collective::request_of(const communicator& comm, const pla
   // All ranks say so or none, of an allreduce. Of others each rank may for itself, and the others do not know: then its
   // output is staged, or the input of a root.
   made.in_place = asked.from == MPI_IN_PLACE && asked.what == coll::collective::allreduce;
-  made.commutative = asked.is_commutative;
+  made.commutative = false;  // one order for all operations: that of the ranks
   return made;
 }
 
 std::unique_ptr<planned_collective> planned_collective::begin(session& in, communicator& comm,
-                                                              const planned_request& asked, bool takes_part) {
+                                                              const planned_request& asked) {
   coll::operation_table* const shared = table_of(in, comm);
   if (shared == nullptr) return nullptr;
-  return std::unique_ptr<planned_collective>(new planned_collective(in, comm, *shared, asked, takes_part));
+  return std::unique_ptr<planned_collective>(new planned_collective(in, comm, *shared, asked));
 }
 
 planned_collective::planned_collective(session& in, communicator& comm, coll::operation_table& shared,
-                                       const planned_request& asked, bool takes_part)
+                                       const planned_request& asked)
     : in_(in),
       comm_(comm),
       asked_(asked),
@@ -130,7 +130,7 @@ planned_collective::planned_collective(session& in, communicator& comm, coll::op
       plan_(plan_of_rank(comm, asked, request_, comm.rank)),
       calls_library_(coll::reduces(asked.what) && !element_operation::of(asked.type, asked.operation).is_ours()) {
   run_ = std::make_unique<coll::plan_run>(*plan_, shared, 0, static_cast<std::uint32_t>(comm.size()),
-                                          comm.collectives++, digest_of(request_), *this, !takes_part);
+                                          comm.collectives++, digest_of(request_), *this);
   run_->advance(false);
   under_way.push_back(this);
   in_.ranks().set_operations(&advance_all);
@@ -174,23 +174,18 @@ void planned_collective::release_record(void* memory) { in_.ranks().blocks().rel
 
 // What other ranks cannot access, such as a stack, is copied to memory that they can, behind the scratch.
 bool planned_collective::open(buffers& own) {
-  const std::int32_t rank = plan_->rank;
-  const coll::place input = request_.real_place({rank, coll::buffer::input, 0});
-  const coll::place output = request_.real_place({rank, coll::buffer::output, 0});
-  const std::uint64_t output_bytes = request_.output_bytes(rank);
+  const std::uint64_t input_bytes = request_.input_bytes(plan_->rank);
+  const std::uint64_t output_bytes = request_.output_bytes(plan_->rank);
   // In place one is the other. Where the plan does not know it, one of them is staged; not of a scan, which reads each
   // element of its input where it then writes.
   const bool is_one_buffer = request_.in_place;
   const bool is_in_place = asked_.from == MPI_IN_PLACE && !is_one_buffer;
   const bool keeps_input = is_in_place && coll::has_root(asked_.what);
   const bool keeps_output = is_in_place && !keeps_input && asked_.what != coll::collective::scan;
-  const std::uint64_t input_bytes =
-      is_one_buffer ? std::max(request_.input_bytes(rank) + input.offset, output_bytes + output.offset)
-                    : request_.input_bytes(rank);
-  auto* const from = static_cast<std::byte*>(asked_.from == MPI_IN_PLACE ? asked_.to : const_cast<void*>(asked_.from));
-  auto* const to = static_cast<std::byte*>(asked_.to);
+  const void* const from = own_part(asked_.from, asked_.to);
   if (input_bytes > 0 && !keeps_input) own.input = in_.ranks().shared_address(from, input_bytes);
-  if (output_bytes > 0 && !is_one_buffer && !keeps_output) own.output = in_.ranks().shared_address(to, output_bytes);
+  if (output_bytes > 0 && !is_one_buffer && !keeps_output)
+    own.output = in_.ranks().shared_address(asked_.to, output_bytes);
   const auto aligned = [](std::uint64_t bytes) { return (bytes + 63) / 64 * 64; };
   const std::uint64_t input_at = aligned(plan_->scratch_bytes);
   const std::uint64_t output_at = input_at + (own.input == nullptr ? aligned(input_bytes) : 0);
@@ -204,13 +199,10 @@ bool planned_collective::open(buffers& own) {
   if (own.input == nullptr && input_bytes > 0) {
     own.input = own.scratch + input_at;
     std::memcpy(own.input, from, input_bytes);
-    if (is_one_buffer) staged_output_ = own.input + output.offset;
+    if (is_one_buffer) staged_output_ = own.input;
   }
   if (stages_output && output_bytes > 0) own.output = staged_output_ = own.scratch + output_at;
-  if (is_one_buffer) {
-    own.output = own.input + output.offset;
-    own.input += input.offset;
-  }
+  if (is_one_buffer) own.output = own.input;
   return true;
 }
 
@@ -232,7 +224,7 @@ void planned_collective::reduce_local(const std::byte* left, std::byte* sum, std
 }
 
 void planned_collective::reduce(coll::step_kind side, const std::byte* from, std::byte* to, std::uint64_t bytes) {
-  if (side == coll::step_kind::reduce_left || asked_.is_commutative) {
+  if (side == coll::step_kind::reduce_left || element_operation::of(asked_.type, asked_.operation).is_commutative()) {
     reduce_local(from, to, bytes);
     return;
   }
@@ -257,8 +249,8 @@ void planned_collective::wake_others() {
     if (rank != comm_.rank) in_.ranks().wake_after_store(comm_.number_of[static_cast<std::size_t>(rank)]);
 }
 
-int run_planned(session& in, communicator& comm, const planned_request& asked, bool takes_part) {
-  const auto all = planned_collective::begin(in, comm, asked, takes_part);
+int run_planned(session& in, communicator& comm, const planned_request& asked) {
+  const auto all = planned_collective::begin(in, comm, asked);
   if (all == nullptr) return pass_through;
   in.ranks().wait([&] { return all->is_done(in); });
   return all->finish(in);

@@ -6,6 +6,8 @@
 #include <mpi.h>
 
 #include <cstddef>
+#include <cstdint>
+#include <limits>
 #include <memory>
 #include <vector>
 
@@ -13,10 +15,16 @@
 #include "coll/plan_run.hpp"
 #include "coll/request.hpp"
 #include "mpi/comm/communicators.hpp"
+#include "mpi/datatypes/datatypes.hpp"
 #include "mpi/p2p/nonblocking_operation.hpp"
 #include "mpi/startup/session.hpp"
 
 namespace tri::mpi::collectives {
+
+/// Elements that a plan can split a vector into.
+inline bool has_plain_elements(const buffer_type& type) {
+  return type.is_plain && type.bytes > 0 && type.bytes <= std::numeric_limits<std::uint32_t>::max();
+}
 
 /// The same on all ranks but for the addresses. Elements are plain: contiguous, without gaps.
 struct planned_request {
@@ -28,24 +36,20 @@ struct planned_request {
   MPI_Datatype type = MPI_BYTE;
   std::size_t element_bytes = 1;
   MPI_Op operation = MPI_OP_NULL;
-  bool is_commutative = true;
   int root = 0;
 };
 
 class planned_collective final : public nonblocking_operation, public coll::plan_driver {
  public:
-  /// Null: the communicator has no memory for plans, which all its ranks find alike. `takes_part` false: this rank's
-  /// arguments are wrong; the operation fails on all ranks.
-  static std::unique_ptr<planned_collective> begin(session& in, communicator& comm, const planned_request& asked,
-                                                   bool takes_part = true);
+  /// Null: the communicator has no memory for plans, which all its ranks find alike.
+  static std::unique_ptr<planned_collective> begin(session& in, communicator& comm, const planned_request& asked);
   ~planned_collective() override;
 
   bool is_done(session& in) override;
   int finish(session& in) override;
 
  private:
-  planned_collective(session& in, communicator& comm, coll::operation_table& shared, const planned_request& asked,
-                     bool takes_part);
+  planned_collective(session& in, communicator& comm, coll::operation_table& shared, const planned_request& asked);
   static coll::request request_of(const communicator& comm, const planned_request& asked);
   static bool advance_all(bool before_sleep);
   bool advance(bool before_sleep);
@@ -76,7 +80,7 @@ class planned_collective final : public nonblocking_operation, public coll::plan
 };
 
 /// Waits for it. `pass_through` where it could not begin.
-int run_planned(session& in, communicator& comm, const planned_request& asked, bool takes_part = true);
+int run_planned(session& in, communicator& comm, const planned_request& asked);
 
 /// By the last member that leaves the communicator.
 void release_plan_memory(session& in, const communicator& comm);

@@ -5,14 +5,16 @@
 #include <mpi.h>
 
 #include <cstdint>
-#include <limits>
 #include <optional>
 
 #include "mpi/coll/collective_arguments.hpp"
+#include "mpi/coll/planned_collective.hpp"
 #include "mpi/rma/accumulated_elements.hpp"
 #include "mpi/rma/accumulation.hpp"
 
 namespace tri::mpi {
+
+using collectives::has_plain_elements;
 
 /// Whether a predefined operation is defined on elements of a predefined type: of both nothing changes while MPI runs.
 /// Of other types none is.
@@ -20,12 +22,6 @@ inline bool is_defined_on(reduction operation, MPI_Datatype type) {
   const element_type& element = element_type_of(type);
   return element.handle == type && operation != reduction::replace && operation != reduction::nothing &&
          is_defined(operation, element.kind, element.is_pair);
-}
-
-/// Elements that a plan can split a vector into.
-inline bool has_plain_elements(MPI_Datatype type) {
-  const buffer_type& of = datatypes::find(type);
-  return of.is_plain && of.bytes > 0 && of.bytes <= std::numeric_limits<std::uint32_t>::max();
 }
 
 /// How the contributions of ranks may be combined.
@@ -50,7 +46,7 @@ inline reduction_order order_of(MPI_Datatype type, MPI_Op operation) {
   int commutative = 0;
   PMPI_Op_commutative(operation, &commutative);
   if (commutative != 0) return reduction_order::any;
-  return has_plain_elements(type) ? reduction_order::of_ranks : reduction_order::unknown;
+  return has_plain_elements(datatypes::find(type)) ? reduction_order::of_ranks : reduction_order::unknown;
 }
 
 /// The result buffer matters only on ranks that receive the result.

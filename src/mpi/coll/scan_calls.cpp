@@ -15,7 +15,7 @@ namespace {
 
 // Whether all ranks find that it is ours.
 bool is_ours(MPI_Count count, MPI_Datatype type, MPI_Op operation, bool is_nonblocking) {
-  if (!is_valid(count, type) || !has_plain_elements(type)) return false;
+  if (!is_valid(count, type) || !has_plain_elements(datatypes::find(type))) return false;
   if (order_of(type, operation) == reduction_order::unknown) return false;
   return !is_nonblocking || reduction_of(operation).has_value();
 }

@@ -63,7 +63,7 @@ void expect_all_cases(const mpi& with, const mode& how, int ranks, bool delays) 
   for (const auto& [name, result] : results) EXPECT_THAT(result, StartsWith("ok (")) << name << ended.errors;
   EXPECT_THAT(ended.errors, Not(HasSubstr("are left to "))) << "the drop-in took no part";
   if (how.name == modes[0].name) return;
-  // The number of checks is the same under every MPI: the first one installed tells it.
+  // The number of checks is the same under every MPI, so the first one installed is the reference.
   const auto plain = run_reference(ranks, options(installed[0], modes[0], ranks, delays));
   const std::string reference = fmt::format("the reference, {} alone with {} ranks", installed[0].name, ranks);
   EXPECT_EQ(plain.status, 0) << reference << ":\n" << plain.output << plain.errors;
@@ -216,7 +216,7 @@ TEST_P(conformance, duplications_may_be_the_first_calls) {
   }
 }
 
-// MPI libraries keep what nobody receives as they like; under the drop-in it is held back by its senders.
+// MPI libraries keep messages without a receive as they like; under the drop-in their senders hold them back.
 TEST_P(conformance, floods_stay_in_bounds) {
   if (how().name != "drop_in") GTEST_SKIP() << "the MPI library may keep it all";
   if (ranks() > 3) GTEST_SKIP() << "two and three ranks tell it";

@@ -62,8 +62,8 @@ TEST_P(conformance, only_waits_in_the_library_yield_the_core) {
               EndsWith(fmt::format("waits in the library give the core away: {}\n", ranks() == 8 ? "yes" : "no")));
 }
 
-// Ranks that poll give their cores to whoever they poll for: some calls per hop, where a rank that keeps its core makes
-// tens of thousands.
+// Ranks that poll give their cores to the ranks that they poll for: some calls per hop, where a rank that keeps its
+// core makes tens of thousands.
 TEST_P(conformance, polling_loops_yield_the_core) {
   if (how().name != "drop_in" || ranks() < 4) GTEST_SKIP() << "a matter of the drop-in, with more ranks than cores";
   mpi starter = with();
@@ -178,7 +178,7 @@ TEST_P(conformance, sharing_modes_change_only_which_rank_copies) {
   }
 }
 
-// The modes differ in which thread receives, as the counters tell; what arrives is the same.
+// The modes differ in which thread receives, as the counters show; what arrives is the same.
 TEST_P(conformance, modes_of_progress_change_only_which_thread_receives) {
   if (how().name != "drop_in" || ranks() != 2) GTEST_SKIP() << "a matter of the drop-in";
   const std::string arguments = "--messages 300 --largest 100000 --seed 3";
