@@ -71,6 +71,21 @@ TEST_P(conformance, statistics_say_what_was_passed_through) {
   EXPECT_GT(times["inter-communicator"], 0);
 }
 
+// They run plans: without them these calls would be the library's, and the results the same.
+TEST_P(conformance, reductions_in_the_order_of_ranks_are_intercepted) {
+  if (how().name != "drop_in" || ranks() != 3) GTEST_SKIP() << "a matter of the drop-in";
+  const auto counted = run_counted(with(), how(), ranks(), "conformance",
+                                   "--sizes few --only collectives/reductions_in_the_order_of_ranks");
+  EXPECT_EQ(counted.ended.status, 0) << counted.ended.errors;
+  std::set<std::string> intercepted;
+  for (const auto& call : counted.statistics["calls"]) {
+    EXPECT_EQ(call["left_because"], "") << call;
+    if (call["size"] == "up to 1 MiB") intercepted.insert(call["call"].get<std::string>());
+  }
+  for (const char* const each : {"MPI_Scan", "MPI_Exscan", "MPI_Allreduce", "MPI_Reduce", "MPI_Reduce_scatter_block"})
+    EXPECT_TRUE(intercepted.contains(each)) << each;
+}
+
 TEST_P(conformance, statistics_name_calls_that_are_always_passed_through) {
   if (how().name != "drop_in" || ranks() != 3) GTEST_SKIP() << "a matter of the drop-in";
   const auto counted =
