@@ -66,6 +66,8 @@ const std::vector<other_variable>& other_variables() {
       {"TRIREME_MPI_STATIC_DATA", "on, off", "off: static data of an MPI program is left where it is"},
       {"TRIREME_MPI_KERNEL_COPIES", "on, off",
        "off: no copies between processes by the kernel, as where containers forbid it"},
+      {"TRIREME_MPI_PRETEND_HOSTS", "a number, optionally followed by ,cyclic",
+       "ranks of one host share memory as if they were on so many: tries what an MPI program does on a cluster"},
       {"TRIREME_MPI_SHARING", "off, near, mixed or throughput,N",
        "which ranks' large messages a waiting rank helps to copy, as `trireme exec --sharing`"},
       {"TRIREME_MPI_SHARING_FROM", "a size", "messages from this size on are shared, as `trireme exec --sharing-from`"},

@@ -29,7 +29,9 @@ std::string name_of(MPI_Comm comm) {
 // For a call passed to the library: the criteria by which the calls themselves decide, in the same order.
 left_because reason_of(const counted_call& call) {
   if (call.is_on_window) return left_because::window;
-  if (communicators::find(call.comm) == nullptr) {
+  const communicator* const known = communicators::find(call.comm);
+  if (known != nullptr && known->spans_hosts()) return left_because::another_host;
+  if (known == nullptr) {
     int is_inter = 0;
     if (call.comm == MPI_COMM_NULL) return left_because::arguments;
     PMPI_Comm_test_inter(call.comm, &is_inter);

@@ -53,7 +53,7 @@ int collective(MPI_Comm comm, Body&& body, Library&& library, MPI_Count count = 
   return counted(
       {name, comm, count, type},
       [&](session& in) {
-        communicator* const known = communicators::find(comm);
+        communicator* const known = communicators::find_on_one_host(comm);
         if (known == nullptr) return pass_through;
         const int error = body(in, *known);
         return error == pass_through ? pass_through : report(comm, error);

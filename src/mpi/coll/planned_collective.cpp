@@ -133,13 +133,13 @@ planned_collective::planned_collective(session& in, communicator& comm, coll::op
                                           comm.collectives++, digest_of(request_), *this);
   run_->advance(false);
   under_way.push_back(this);
-  in_.ranks().set_operations(&advance_all);
+  in_.set_advance(session::advancing::collectives, &advance_all);
 }
 
 planned_collective::~planned_collective() {
   in_.ranks().wait([this] { return is_done(in_); });
   std::erase(under_way, this);
-  if (under_way.empty()) in_.ranks().set_operations(nullptr);
+  if (under_way.empty()) in_.set_advance(session::advancing::collectives, nullptr);
 }
 
 // Others wait for this rank's steps in operations that it does not wait for itself.

@@ -5,6 +5,7 @@
 #include "mpi/comm/communicator_hints.hpp"
 #include "mpi/comm/communicators.hpp"
 #include "mpi/datatypes/datatypes.hpp"
+#include "mpi/p2p/receives_across_hosts.hpp"
 #include "mpi/p2p/requests.hpp"
 #include "mpi/rma/accumulated_elements.hpp"
 #include "mpi/startup/session.hpp"
@@ -42,7 +43,16 @@ int free_with(MPI_Comm* comm, Free&& free) {
   std::uint64_t context = 0;  // never given twice; 0: not intercepted
   {
     const call_guard guard(*in);
-    if (const communicator* const known = communicators::find(handle)) context = known->context;
+    if (communicator* const known = communicators::find(handle)) {
+      context = known->context;
+      // Receives from other hosts use the handle: it goes with the last request.
+      if (known->spans_hosts() && known->users > 0) {
+        known->is_freed_late = true;
+        communicators::forget(handle, context);
+        *comm = MPI_COMM_NULL;
+        return MPI_SUCCESS;
+      }
+    }
   }
   const int error = free(comm);
   if (error == MPI_SUCCESS && context != 0 && session::active() != nullptr) {
@@ -135,7 +145,14 @@ TRIREME_EXPORTED int MPI_Dist_graph_create_adjacent(MPI_Comm comm, int in_degree
 }
 
 TRIREME_EXPORTED int MPI_Comm_free(MPI_Comm* comm) { return free_with(comm, PMPI_Comm_free); }
-TRIREME_EXPORTED int MPI_Comm_disconnect(MPI_Comm* comm) { return free_with(comm, PMPI_Comm_disconnect); }
+TRIREME_EXPORTED int MPI_Comm_disconnect(MPI_Comm* comm) {
+  if (session* const in = session::active()) {
+    const call_guard guard(*in);
+    const communicator* const known = communicators::find(*comm);
+    if (known != nullptr && known->spans_hosts()) in->ranks().wait([&] { return !known->across->has_waiting(); }, true);
+  }
+  return free_with(comm, PMPI_Comm_disconnect);
+}
 
 TRIREME_EXPORTED int MPI_Type_free(MPI_Datatype* type) {
   if (session* const in = session::active()) {

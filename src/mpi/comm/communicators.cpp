@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <memory>
 #include <numeric>
+#include <optional>
 #include <span>
 #include <unordered_map>
 
@@ -10,6 +11,7 @@
 #include "mpi/coll/collective_operation.hpp"
 #include "mpi/coll/planned_collective.hpp"
 #include "mpi/engine/shm_collective.hpp"
+#include "mpi/p2p/receives_across_hosts.hpp"
 #include "mpi/startup/bootstrap_exchange.hpp"
 #include "mpi/startup/session.hpp"
 #include "trireme/detail/arena/allocate.hpp"
@@ -55,6 +57,8 @@ agreement new_agreement(session& in, std::size_t members) {
 void remember(MPI_Comm handle, int rank, std::vector<std::uint32_t> number_of, const agreement& agreed) {
   if (agreed.barrier == 0) return;
   auto made = std::make_unique<communicator>();
+  if (std::ranges::find(number_of, on_another_host) != number_of.end())
+    made->across = std::make_shared<receives_across_hosts>(handle);
   made->handle = handle;
   made->rank = rank;
   made->number_of = std::move(number_of);
@@ -78,6 +82,97 @@ void agree_and_remember(session& in, MPI_Comm handle, std::vector<std::uint32_t>
   tell(agreed);
   const call_guard guard(in);
   remember(handle, rank, std::move(number_of), agreed);
+}
+
+// Of the members of a communicator that spans hosts: those of each host have a barrier there. The communicator is the
+// library's for all where one of them has none.
+class agreement_across_hosts {
+ public:
+  // With the call guard.
+  agreement_across_hosts(session& in, int rank, std::vector<std::uint32_t> number_of)
+      : rank_(rank), number_of_(std::move(number_of)), all_(number_of_.size()) {
+    const auto is_here = [](std::uint32_t number) { return number != on_another_host; };
+    first_here_ = static_cast<std::size_t>(std::ranges::find_if(number_of_, is_here) - number_of_.begin());
+    if (is_first_here())
+      mine_ = new_agreement(in, static_cast<std::size_t>(std::ranges::count_if(number_of_, is_here)));
+  }
+  // Each member gives its part, and gets those of all.
+  template <class Gather>
+  int gather(Gather&& library) {
+    return library(&mine_, static_cast<int>(sizeof mine_), MPI_BYTE, all_.data(), static_cast<int>(sizeof mine_),
+                   MPI_BYTE);
+  }
+  // With the call guard.
+  void remember(session& in, MPI_Comm handle) {
+    if (std::ranges::find(all_, std::uint64_t{0}, &agreement::barrier) == all_.end())
+      return mpi::remember(handle, rank_, std::move(number_of_), {all_[0].context, all_[first_here_].barrier});
+    if (is_first_here() && mine_.barrier != 0) in.ranks().blocks().release(reinterpret_cast<void*>(mine_.barrier));
+  }
+
+ private:
+  bool is_first_here() const { return static_cast<std::size_t>(rank_) == first_here_; }
+
+  int rank_;
+  std::vector<std::uint32_t> number_of_;
+  std::size_t first_here_ = 0;
+  agreement mine_{0, 1};  // of the others of a host: anything but no barrier
+  std::vector<agreement> all_;
+};
+
+void agree_across_hosts(session& in, MPI_Comm handle, std::vector<std::uint32_t> number_of) {
+  int rank = 0;
+  PMPI_Comm_rank(handle, &rank);
+  std::optional<agreement_across_hosts> agreeing;
+  {
+    const call_guard guard(in);
+    agreeing.emplace(in, rank, std::move(number_of));
+  }
+  agreeing->gather([&](auto... arguments) { return PMPI_Allgather(arguments..., handle); });
+  const call_guard guard(in);
+  agreeing->remember(in, handle);
+}
+
+// A duplication in progress of a communicator that spans hosts: both parts are the library's.
+class duplication_across_hosts final : public nonblocking_operation {
+ public:
+  duplication_across_hosts(session& in, const communicator& of, MPI_Comm made, MPI_Request library, touch_order touched)
+      : agreeing_(in, of.rank, of.number_of), made_(made), library_{library, MPI_REQUEST_NULL}, touched_(touched) {
+    agreeing_.gather([&](auto... arguments) { return PMPI_Iallgather(arguments..., of.handle, &library_[1]); });
+  }
+  bool is_done(session&) override { return is_done_in_library(library_[0]) && is_done_in_library(library_[1]); }
+  int finish(session& in) override {
+    const int error = PMPI_Waitall(2, library_, MPI_STATUSES_IGNORE);
+    if (error != MPI_SUCCESS) return error;
+    agreeing_.remember(in, made_);
+    if (communicator* const ours = communicators::find(made_)) ours->touched = touched_;
+    return error;
+  }
+  bool asks_library() const override { return true; }
+
+ private:
+  agreement_across_hosts agreeing_;
+  MPI_Comm made_;
+  MPI_Request library_[2];
+  touch_order touched_;
+};
+
+// No two members are on one host: nothing is ours there.
+bool is_scattered(const session& in, std::span<const int> world_ranks) {
+  std::vector<int> hosts;
+  for (const int each : world_ranks) hosts.push_back(in.hosts().host_of[static_cast<std::size_t>(each)]);
+  std::ranges::sort(hosts);
+  return std::ranges::adjacent_find(hosts) == hosts.end();
+}
+
+void add_members(session& in, MPI_Comm handle, std::span<const int> world_ranks) {
+  std::vector<std::uint32_t> number_of;
+  number_of.reserve(world_ranks.size());
+  for (const int each : world_ranks) number_of.push_back(in.number_of(each));
+  if (std::ranges::find(number_of, on_another_host) == number_of.end())
+    agree_and_remember(in, handle, std::move(number_of),
+                       [&](agreement& agreed) { PMPI_Bcast(&agreed, sizeof agreed, MPI_BYTE, 0, handle); });
+  else if (!is_scattered(in, world_ranks))
+    agree_across_hosts(in, handle, std::move(number_of));
 }
 
 // A duplication in progress: the library's part, and the agreement of the original's members by messages on it. No rank
@@ -124,11 +219,16 @@ communicator* communicators::find_among_all(MPI_Comm handle) {
 }
 
 void communicators::add_predefined(session& in, const bootstrap_exchange& bootstrap) {
-  std::vector<std::uint32_t> everybody;
-  everybody.reserve(static_cast<std::size_t>(in.world_size()));
-  for (int rank = 0; rank < in.world_size(); ++rank) everybody.push_back(in.number_of(rank));
-  agree_and_remember(in, MPI_COMM_WORLD, everybody,
-                     [&](agreement& agreed) { bootstrap.tell(std::as_writable_bytes(std::span(&agreed, 1))); });
+  std::vector<int> everybody(static_cast<std::size_t>(in.world_size()));
+  std::iota(everybody.begin(), everybody.end(), 0);
+  if (in.hosts().are_several()) {
+    add_members(in, MPI_COMM_WORLD, everybody);
+  } else {
+    std::vector<std::uint32_t> numbers;
+    for (const int rank : everybody) numbers.push_back(in.number_of(rank));
+    agree_and_remember(in, MPI_COMM_WORLD, std::move(numbers),
+                       [&](agreement& agreed) { bootstrap.tell(std::as_writable_bytes(std::span(&agreed, 1))); });
+  }
   agree_and_remember(in, MPI_COMM_SELF, {in.number_of(in.world_rank())}, [](agreement&) {});
 }
 
@@ -149,15 +249,12 @@ void communicators::add(MPI_Comm made) {
   PMPI_Group_free(&group);
   // Processes that were started later are in no group of ours. All members see the same.
   if (std::find(in_world.begin(), in_world.end(), MPI_UNDEFINED) != in_world.end()) return;
-  std::vector<std::uint32_t> number_of;
-  number_of.reserve(in_world.size());
-  for (const int rank : in_world) number_of.push_back(in->number_of(rank));
-  agree_and_remember(*in, made, std::move(number_of),
-                     [&](agreement& agreed) { PMPI_Bcast(&agreed, sizeof agreed, MPI_BYTE, 0, made); });
+  add_members(*in, made, in_world);
 }
 
 std::unique_ptr<nonblocking_operation> communicators::begin_duplicate(session& in, communicator& of, MPI_Comm made,
                                                                       MPI_Request library, touch_order touched) {
+  if (of.spans_hosts()) return std::make_unique<duplication_across_hosts>(in, of, made, library, touched);
   return std::make_unique<duplication>(in, of, made, library, touched);
 }
 
@@ -176,6 +273,10 @@ void communicators::forget(MPI_Comm handle, std::uint64_t context) {
 
 // Freed by the program, and nothing uses it any more.
 void communicators::end(communicator& comm) {
+  if (comm.is_freed_late) {
+    const guard_release released(session::active());
+    PMPI_Comm_free(&comm.handle);
+  }
   leave(comm);
   std::erase_if(freed, [&](const std::unique_ptr<communicator>& each) { return each.get() == &comm; });
 }

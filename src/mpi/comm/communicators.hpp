@@ -1,5 +1,5 @@
-// The communicators whose point-to-point messages are ours: intracommunicators that this process saw being made, with
-// all members on this host. Any other handle is the MPI library's.
+// The communicators whose point-to-point messages are ours: intracommunicators that this process saw being made. Of
+// those that span hosts only what the ranks of a host send each other is. Any other handle is the MPI library's.
 #pragma once
 
 #include <mpi.h>
@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "mpi/engine/records.hpp"
+#include "mpi/startup/job_hosts.hpp"
 
 namespace tri::mpi {
 
@@ -16,6 +17,7 @@ class nonblocking_operation;
 class shm_collective;
 class session;
 class bootstrap_exchange;
+class receives_across_hosts;
 namespace collectives {
 struct plan_cache;
 }
@@ -25,16 +27,20 @@ struct communicator {
   // Agreed by the members. Its lowest bit is 0 in messages of the program, 1 in those of our collective operations.
   std::uint64_t context = 0;
   int rank = 0;
-  std::vector<std::uint32_t> number_of;  // of the rank on the host
+  std::vector<std::uint32_t> number_of;  // of the rank on the host, or on_another_host
   std::uint64_t collectives = 0;         // started so far
-  shm_collective* barrier = nullptr;     // of the members
+  shm_collective* barrier = nullptr;     // of the members on this host
   std::uint64_t barriers = 0;            // started so far
   std::shared_ptr<collectives::plan_cache> plans;
-  std::uint64_t users = 0;                     // requests and messages that were taken
-  touch_order touched = touch_order::unknown;  // what is received, see communicator_hints
-  bool is_freed = false;                       // by the program; `handle` means nothing any more
+  std::uint64_t users = 0;                        // requests and messages that were taken
+  touch_order touched = touch_order::unknown;     // what is received, see communicator_hints
+  bool is_freed = false;                          // by the program; `handle` means nothing any more
+  bool is_freed_late = false;                     // not yet by the library
+  std::shared_ptr<receives_across_hosts> across;  // where members are on several hosts, else null
 
   int size() const { return static_cast<int>(number_of.size()); }
+  bool spans_hosts() const { return across != nullptr; }
+  bool is_on_another_host(int of_rank) const { return number_of[static_cast<std::size_t>(of_rank)] == on_another_host; }
 };
 
 class communicators {
@@ -42,6 +48,11 @@ class communicators {
   /// Null: not ours. The most recently used one is cached.
   static communicator* find(MPI_Comm handle) {
     return last_ != nullptr && last_->handle == handle ? last_ : find_among_all(handle);
+  }
+  /// Null, too, where members are on several hosts.
+  static communicator* find_on_one_host(MPI_Comm handle) {
+    communicator* const found = find(handle);
+    return found != nullptr && !found->spans_hosts() ? found : nullptr;
   }
   static void add_predefined(session& in, const bootstrap_exchange& bootstrap);
   /// After the library made it; collective over its members. Null communicators and others than intracommunicators are

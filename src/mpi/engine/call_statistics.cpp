@@ -10,8 +10,8 @@
 namespace tri::mpi {
 namespace {
 
-constexpr std::array<std::string_view, 7> reasons{"",          "inter-communicator", "communicator", "window",
-                                                  "reduction", "arguments",          "call"};
+constexpr std::array<std::string_view, 8> reasons{"",          "inter-communicator", "communicator", "window",
+                                                  "reduction", "arguments",          "call",         "another host"};
 constexpr std::array<std::string_view, 5> sizes{"no size", "up to 256 B", "up to 8 KiB", "up to 1 MiB", "above 1 MiB"};
 
 void write_name(std::array<char, 32>& to, std::string_view name) {
@@ -89,10 +89,10 @@ call_count* call_counts::add(std::string_view call, std::string_view communicato
   return &made;
 }
 
-std::vector<call_count> sum_of(std::span<const call_counts* const> ranks) {
+std::vector<call_count> sum_of(std::span<const std::span<const call_count>> ranks) {
   std::map<std::tuple<std::string_view, std::string_view, size_class, left_because>, call_count> sums;
-  for (const call_counts* const rank : ranks) {
-    for (const call_count& each : std::span(rank->all).first(rank->used)) {
+  for (const std::span<const call_count> rank : ranks) {
+    for (const call_count& each : rank) {
       const auto [place, is_new] =
           sums.try_emplace({each.call_name(), each.communicator_name(), each.size, each.reason}, each);
       if (!is_new) place->second.times += each.times;

@@ -20,7 +20,8 @@ enum class left_because : std::uint32_t {
   window,
   reduction,
   arguments,
-  call
+  call,
+  another_host
 };
 std::string_view name_of(left_because reason);
 
@@ -46,12 +47,13 @@ struct call_counts {
   std::uint64_t not_counted = 0;  // no room in the table
   std::array<call_count, 1000> all;
 
+  std::span<const call_count> counted() const { return std::span(all).first(used); }
   /// A new one, or null without room.
   call_count* add(std::string_view call, std::string_view communicator, size_class size, left_because reason);
 };
 
 /// The same of several ranks, added up; those most often left to the library first.
-std::vector<call_count> sum_of(std::span<const call_counts* const> ranks);
+std::vector<call_count> sum_of(std::span<const std::span<const call_count>> ranks);
 /// By call, by size and by communicator, each with what was passed to the library and why.
 std::string calls_to_table(std::span<const call_count> calls);
 /// An array.

@@ -2,6 +2,8 @@
 // by other ranks. With the call guard.
 #pragma once
 
+#include <mpi.h>
+
 namespace tri::mpi {
 
 class session;
@@ -18,6 +20,10 @@ class nonblocking_operation {
   virtual int finish(session& in) = 0;
   /// Whether the MPI library must be polled: it sends no wake-up.
   virtual bool asks_library() const { return false; }
+  /// After `finish`. That of an operation without a message is empty.
+  virtual void set_status(MPI_Status* status) const;
+  /// If it still can be.
+  virtual void cancel(session&) {}
 };
 
 }  // namespace tri::mpi

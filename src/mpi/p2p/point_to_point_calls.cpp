@@ -9,6 +9,7 @@
 #include "mpi/abi/counted_calls.hpp"
 #include "mpi/abi/exported.hpp"
 #include "mpi/p2p/point_to_point.hpp"
+#include "mpi/p2p/receives_across_hosts.hpp"
 #include "mpi/startup/session.hpp"
 
 namespace tri::mpi {
@@ -21,18 +22,54 @@ void set_probed(MPI_Status* status, const Message& message) {
   status->MPI_TAG = message.key.tag;
   abi::set_count(*status, message.bytes, false);
 }
-
-// The arguments of a probe. Not intercepted with MPI_PROC_NULL: the library knows the answer.
+// The arguments of a probe. Not intercepted with MPI_PROC_NULL: the library knows the answer. Nor where only another
+// host can send the message, and no receive of ours may take it first.
 struct probe {
   communicator* comm = nullptr;
   message_key key;
+  partner_place partner = partner_place::this_host;
+  receive_pattern pattern;
   probe(int source, int tag, MPI_Comm handle) {
     const intercepted_call mine = receive_of(nullptr, 0, MPI_BYTE, source, tag, handle);
     if (!mine || mine.arguments.peer == proc_null) return;
+    partner = mine.partner;
+    pattern = {source, tag};
+    if (partner == partner_place::another_host && !receives_across_hosts::are_open() &&
+        !session::active()->is_threaded() && !mine.comm->across->must_wait(pattern))
+      return;
     comm = mine.comm;
     key = {mine.comm->context, mine.arguments.peer, mine.arguments.tag};
   }
   explicit operator bool() const { return comm != nullptr; }
+
+  bool find(session& in, MPI_Status* status) const {
+    if (partner != partner_place::another_host) {
+      if (const std::optional<found_message> found = in.ranks().find(key)) {
+        set_probed(status, *found);
+        return true;
+      }
+    }
+    if (partner == partner_place::this_host) return false;
+    MPI_Status found;
+    if (!comm->across->find(in, pattern, found)) return false;
+    copy_status(found, status);
+    return true;
+  }
+  bool take(session& in, MPI_Message* message, MPI_Status* status) const {
+    if (partner != partner_place::another_host) {
+      if (arrived_message* const found = in.ranks().take(key)) {
+        set_probed(status, *found);
+        *message = keep(*found, *comm);
+        return true;
+      }
+    }
+    if (partner == partner_place::this_host) return false;
+    MPI_Status found;
+    if (!comm->across->take(in, pattern, *message, found)) return false;
+    copy_status(found, status);
+    return true;
+  }
+  bool asks_library() const { return partner != partner_place::this_host; }
 };
 
 // The common case: contiguous elements, to or from one rank. Recognized by the arguments alone, which are not copied.
@@ -45,6 +82,8 @@ inline plain_message plain_of(const session& in, const void* buffer, MPI_Count c
                               int tag, MPI_Comm handle) {
   communicator* const comm = communicators::find(handle);
   if (comm == nullptr || peer < 0 || peer >= comm->size() || tag < 0 || tag > in.largest_tag() || count < 0) return {};
+  if (comm->is_on_another_host(peer)) [[unlikely]]
+    return {};
   const buffer_type& of_type = datatypes::find(type);
   if (!of_type.is_plain || (buffer == nullptr && count > 0)) return {};
   return {comm, {static_cast<std::byte*>(const_cast<void*>(buffer)), static_cast<std::size_t>(count) * of_type.bytes}};
@@ -288,9 +327,7 @@ TRIREME_EXPORTED int MPI_Probe(int source, int tag, MPI_Comm comm, MPI_Status* s
       [&](session& in) {
         const probe wanted(source, tag, comm);
         if (!wanted) return pass_through;
-        std::optional<found_message> found;
-        in.ranks().wait([&] { return (found = in.ranks().find(wanted.key)).has_value(); });
-        set_probed(status, *found);
+        in.ranks().wait([&] { return wanted.find(in, status); }, wanted.asks_library());
         return MPI_SUCCESS;
       },
       [&] { return PMPI_Probe(source, tag, comm, status); });
@@ -302,11 +339,10 @@ TRIREME_EXPORTED int MPI_Iprobe(int source, int tag, MPI_Comm comm, int* flag, M
       [&](session& in) {
         const probe wanted(source, tag, comm);
         if (!wanted) return pass_through;
-        const std::optional<found_message> found = in.ranks().find(wanted.key);
+        const bool found = wanted.find(in, status);
         if (!found) in.ranks().progress();
-        in.ranks().polled(found.has_value());
+        in.ranks().polled(found);
         *flag = found ? 1 : 0;
-        if (found) set_probed(status, *found);
         return MPI_SUCCESS;
       },
       [&] { return PMPI_Iprobe(source, tag, comm, flag, status); });
@@ -318,10 +354,7 @@ TRIREME_EXPORTED int MPI_Mprobe(int source, int tag, MPI_Comm comm, MPI_Message*
       [&](session& in) {
         const probe wanted(source, tag, comm);
         if (!wanted) return pass_through;
-        arrived_message* found = nullptr;
-        in.ranks().wait([&] { return (found = in.ranks().take(wanted.key)) != nullptr; });
-        set_probed(status, *found);
-        *message = keep(*found, *wanted.comm);
+        in.ranks().wait([&] { return wanted.take(in, message, status); }, wanted.asks_library());
         return MPI_SUCCESS;
       },
       [&] { return PMPI_Mprobe(source, tag, comm, message, status); });
@@ -334,14 +367,11 @@ TRIREME_EXPORTED int MPI_Improbe(int source, int tag, MPI_Comm comm, int* flag, 
       [&](session& in) {
         const probe wanted(source, tag, comm);
         if (!wanted) return pass_through;
-        arrived_message* const found = in.ranks().take(wanted.key);
-        if (found == nullptr) in.ranks().progress();
-        in.ranks().polled(found != nullptr);
-        *flag = found != nullptr ? 1 : 0;
         *message = MPI_MESSAGE_NULL;
-        if (found == nullptr) return MPI_SUCCESS;
-        set_probed(status, *found);
-        *message = keep(*found, *wanted.comm);
+        const bool found = wanted.take(in, message, status);
+        if (!found) in.ranks().progress();
+        in.ranks().polled(found);
+        *flag = found ? 1 : 0;
         return MPI_SUCCESS;
       },
       [&] { return PMPI_Improbe(source, tag, comm, flag, message, status); });

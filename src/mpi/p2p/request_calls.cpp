@@ -3,10 +3,13 @@
 #include <mpi.h>
 
 #include <algorithm>
+#include <memory>
 #include <vector>
 
 #include "mpi/abi/abi.hpp"
 #include "mpi/abi/exported.hpp"
+#include "mpi/p2p/point_to_point.hpp"
+#include "mpi/p2p/receives_across_hosts.hpp"
 #include "mpi/p2p/requests.hpp"
 #include "mpi/startup/session.hpp"
 
@@ -17,6 +20,14 @@ bool is_intercepted(MPI_Request handle) { return handle != MPI_REQUEST_NULL && a
 
 bool has_intercepted(int count, const MPI_Request* list) {
   return list != nullptr && count > 0 && std::any_of(list, list + count, is_intercepted);
+}
+
+// While receives of ours wait for messages of other hosts, this rank must not block in the library, nor poll it alone.
+bool is_handled(MPI_Request handle) {
+  return is_intercepted(handle) || (handle != MPI_REQUEST_NULL && receives_across_hosts::are_open());
+}
+bool are_handled(int count, const MPI_Request* list) {
+  return has_intercepted(count, list) || (list != nullptr && count > 0 && receives_across_hosts::are_open());
 }
 
 bool is_inactive(MPI_Request handle) {
@@ -366,7 +377,10 @@ class mixed_list {
 
 void start(session& in, MPI_Request handle) {
   request& each = requests::of(handle);
-  each.under_way.begin(in, each.arguments, *each.comm);
+  if (each.is_across_hosts)
+    each.operation = begin_across_hosts(in, *each.comm, each.arguments);
+  else
+    each.under_way.begin(in, each.arguments, *each.comm);
   each.is_active = true;
 }
 
@@ -377,7 +391,7 @@ using namespace tri::mpi;
 
 TRIREME_EXPORTED int MPI_Wait(MPI_Request* handle, MPI_Status* status) {
   session* const in = session::active();
-  if (in == nullptr || !is_intercepted(*handle)) return PMPI_Wait(handle, status);
+  if (in == nullptr || !is_handled(*handle)) return PMPI_Wait(handle, status);
   const call_guard guard(*in);
   in->ranks().wait([&] { return is_done(*in, *handle); }, asks_library(*handle));
   return end_and_report(*in, *handle, status);
@@ -385,7 +399,7 @@ TRIREME_EXPORTED int MPI_Wait(MPI_Request* handle, MPI_Status* status) {
 
 TRIREME_EXPORTED int MPI_Test(MPI_Request* handle, int* flag, MPI_Status* status) {
   session* const in = session::active();
-  if (in == nullptr || !is_intercepted(*handle)) return PMPI_Test(handle, flag, status);
+  if (in == nullptr || !is_handled(*handle)) return PMPI_Test(handle, flag, status);
   const call_guard guard(*in);
   in->ranks().progress();
   *flag = is_done(*in, *handle) ? 1 : 0;
@@ -403,8 +417,10 @@ TRIREME_EXPORTED int MPI_Request_get_status(MPI_Request handle, int* flag, MPI_S
   if (*flag != 0) {
     request& each = requests::of(handle);
     if (!is_inactive(handle)) each.settle(*in);
-    if (is_inactive(handle) || each.operation)
+    if (is_inactive(handle))
       set_empty(status);
+    else if (each.operation)
+      each.operation->set_status(status);
     else
       each.under_way.result(each.arguments, status);
   }
@@ -413,7 +429,7 @@ TRIREME_EXPORTED int MPI_Request_get_status(MPI_Request handle, int* flag, MPI_S
 
 TRIREME_EXPORTED int MPI_Waitall(int count, MPI_Request* list, MPI_Status* statuses) {
   session* const in = session::active();
-  if (in == nullptr || !has_intercepted(count, list)) return PMPI_Waitall(count, list, statuses);
+  if (in == nullptr || !are_handled(count, list)) return PMPI_Waitall(count, list, statuses);
   const call_guard guard(*in);
   simple_requests first(*in, count, list, statuses);
   if (!first.step() && first.goes_on_to_the_end()) in->ranks().wait([&] { return first.step(); });
@@ -430,7 +446,7 @@ TRIREME_EXPORTED int MPI_Waitall(int count, MPI_Request* list, MPI_Status* statu
 
 TRIREME_EXPORTED int MPI_Testall(int count, MPI_Request* list, int* flag, MPI_Status* statuses) {
   session* const in = session::active();
-  if (in == nullptr || !has_intercepted(count, list)) return PMPI_Testall(count, list, flag, statuses);
+  if (in == nullptr || !are_handled(count, list)) return PMPI_Testall(count, list, flag, statuses);
   const call_guard guard(*in);
   in->ranks().progress();
   whole_list all(*in, count, list);
@@ -443,7 +459,7 @@ TRIREME_EXPORTED int MPI_Testall(int count, MPI_Request* list, int* flag, MPI_St
 
 TRIREME_EXPORTED int MPI_Waitany(int count, MPI_Request* list, int* index, MPI_Status* status) {
   session* const in = session::active();
-  if (in == nullptr || !has_intercepted(count, list)) return PMPI_Waitany(count, list, index, status);
+  if (in == nullptr || !are_handled(count, list)) return PMPI_Waitany(count, list, index, status);
   const call_guard guard(*in);
   mixed_list mixed(*in, count, list);
   in->ranks().wait([&] { return mixed.end_one(*index, status); }, mixed.asks_library());
@@ -452,7 +468,7 @@ TRIREME_EXPORTED int MPI_Waitany(int count, MPI_Request* list, int* index, MPI_S
 
 TRIREME_EXPORTED int MPI_Testany(int count, MPI_Request* list, int* index, int* flag, MPI_Status* status) {
   session* const in = session::active();
-  if (in == nullptr || !has_intercepted(count, list)) return PMPI_Testany(count, list, index, flag, status);
+  if (in == nullptr || !are_handled(count, list)) return PMPI_Testany(count, list, index, flag, status);
   const call_guard guard(*in);
   in->ranks().progress();
   mixed_list mixed(*in, count, list);
@@ -464,7 +480,7 @@ TRIREME_EXPORTED int MPI_Testany(int count, MPI_Request* list, int* index, int* 
 
 TRIREME_EXPORTED int MPI_Waitsome(int count, MPI_Request* list, int* done_count, int* indices, MPI_Status* statuses) {
   session* const in = session::active();
-  if (in == nullptr || !has_intercepted(count, list)) return PMPI_Waitsome(count, list, done_count, indices, statuses);
+  if (in == nullptr || !are_handled(count, list)) return PMPI_Waitsome(count, list, done_count, indices, statuses);
   const call_guard guard(*in);
   mixed_list mixed(*in, count, list);
   in->ranks().wait([&] { return mixed.end_some(*done_count, indices, statuses); }, mixed.asks_library());
@@ -473,7 +489,7 @@ TRIREME_EXPORTED int MPI_Waitsome(int count, MPI_Request* list, int* done_count,
 
 TRIREME_EXPORTED int MPI_Testsome(int count, MPI_Request* list, int* done_count, int* indices, MPI_Status* statuses) {
   session* const in = session::active();
-  if (in == nullptr || !has_intercepted(count, list)) return PMPI_Testsome(count, list, done_count, indices, statuses);
+  if (in == nullptr || !are_handled(count, list)) return PMPI_Testsome(count, list, done_count, indices, statuses);
   const call_guard guard(*in);
   in->ranks().progress();
   mixed_list mixed(*in, count, list);
@@ -499,7 +515,9 @@ TRIREME_EXPORTED int MPI_Cancel(MPI_Request* handle) {
   if (in == nullptr || !is_intercepted(*handle)) return PMPI_Cancel(handle);
   const call_guard guard(*in);
   request& each = requests::of(*handle);
-  if (each.comm != nullptr && !each.operation && !is_inactive(*handle))
+  if (each.operation)
+    each.operation->cancel(*in);
+  else if (each.comm != nullptr && !is_inactive(*handle))
     each.under_way.cancel(*in, each.arguments, *each.comm);
   return MPI_SUCCESS;
 }

@@ -29,6 +29,8 @@ message_key key_of(const transfer_arguments& arguments, const communicator& comm
 
 }  // namespace
 
+void nonblocking_operation::set_status(MPI_Status* status) const { set_empty(status); }
+
 // Where the engine reads or writes the data.
 user_buffer transfer::buffer_of(session& in, const transfer_arguments& a) {
   auto* const address = static_cast<std::byte*>(a.buffer);
@@ -111,8 +113,8 @@ void request::settle(session& in) {
 
 int request::finish(session& in, MPI_Status* status) {
   if (operation) {
-    set_empty(status);
     settle(in);
+    operation->set_status(status);
     return *settled;
   }
   const int error = under_way.result(arguments, status);
@@ -182,13 +184,14 @@ MPI_Request requests::add_plain(session& in, communicator& comm, receive_record*
   return handle;
 }
 
-MPI_Request requests::add_persistent(communicator& comm, const transfer_arguments& arguments) {
+MPI_Request requests::add_persistent(communicator& comm, const transfer_arguments& arguments, bool is_across_hosts) {
   communicators::hold(comm);
   const std::uint32_t slot = table_->take();
   request& made = (*table_)[slot];
   made.comm = &comm;
   made.arguments = arguments;
   made.is_persistent = true;
+  made.is_across_hosts = is_across_hosts;
   return abi::own_request(slot);
 }
 

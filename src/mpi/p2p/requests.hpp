@@ -112,6 +112,7 @@ struct request {
   std::unique_ptr<nonblocking_operation> operation;
   bool is_persistent = false;
   bool is_active = false;
+  bool is_across_hosts = false;     // persistent: each start is a receive_across_hosts
   std::optional<int> settled = {};  // `operation` has finished: with this error
 
   bool is_inactive() const { return is_persistent && !is_active; }
@@ -126,7 +127,7 @@ struct request {
   void clear() {
     under_way.clear();
     if (operation) operation.reset();
-    is_persistent = false;
+    is_persistent = is_across_hosts = false;
     settled.reset();
     clear_finished();
   }
@@ -147,13 +148,15 @@ class requests {
                                int target, int tag);
   static MPI_Request add_plain(session& in, communicator& comm, receive_record* pending, const found_message& found,
                                const user_buffer& data, int source, int tag);
-  static MPI_Request add_persistent(communicator& comm, const transfer_arguments& arguments);
+  static MPI_Request add_persistent(communicator& comm, const transfer_arguments& arguments, bool is_across_hosts);
   static request& of(MPI_Request handle) { return (*table_)[abi::slot_of(handle)]; }
   /// The operation has ended: the handle becomes null, or its persistent request inactive.
   static void end(MPI_Request& handle) {
     const std::uint32_t slot = abi::slot_of(handle);
     if (request& ended = (*table_)[slot]; ended.is_persistent) {
       ended.is_active = false;
+      ended.operation.reset();
+      ended.settled.reset();
       return;
     }
     if (slot != 0) remove(slot);
@@ -206,6 +209,13 @@ inline void set_empty(MPI_Status* status) {
   status->MPI_SOURCE = MPI_ANY_SOURCE;
   status->MPI_TAG = MPI_ANY_TAG;
   abi::set_count(*status, 0, false);
+}
+/// As the library's calls on one request do: without the field of the error.
+inline void copy_status(const MPI_Status& from, MPI_Status* status) {
+  if (status == MPI_STATUS_IGNORE) return;
+  const int error = status->MPI_ERROR;
+  *status = from;
+  status->MPI_ERROR = error;
 }
 /// For a receive of this message with room for `room` bytes.
 inline void set_received(MPI_Status* status, const found_message& message, std::size_t room) {

@@ -28,7 +28,7 @@ class window_creation {
  public:
   window_creation(session& in, MPI_Comm comm) : in_(in), comm_(comm) {
     const call_guard guard(in_);
-    const communicator* const known = communicators::find(comm);
+    const communicator* const known = communicators::find_on_one_host(comm);
     if (known == nullptr || known->size() == 1) return;  // one rank: nothing to gain
     rank_ = static_cast<std::uint32_t>(known->rank);
     all_.resize(static_cast<std::size_t>(known->size()));

@@ -214,11 +214,14 @@ std::string job_on_this_host(int ranks) {
 }
 
 bootstrap_exchange::bootstrap_exchange(int rank, int ranks) : rank_(rank), ranks_(ranks), limits_(start_limits()) {
+  hosts_.rank = rank;
+  hosts_.size = ranks;
   if (ranks == 1) {
     connected_ = true;
     return;
   }
-  const std::string name = ranks <= static_cast<int>(most_slots) ? job_on_this_host(ranks) : std::string();
+  const bool may_connect = ranks <= static_cast<int>(most_slots) && !pretends_hosts();
+  const std::string name = may_connect ? job_on_this_host(ranks) : std::string();
   if (name.empty()) return;
   is_due_ = true;
   const private_folder found = open_private_folder(start_environment());
@@ -290,7 +293,9 @@ void bootstrap_exchange::come(int folder, const std::string& name) {
   if (!connected_) connections_.clear();
 }
 
-std::vector<os::packet_socket> connect_through_library(int rank, int ranks) {
+std::vector<os::packet_socket> connect_through_library(const job_hosts& hosts) {
+  const int rank = hosts.rank;
+  const int ranks = hosts.size;
   const std::chrono::seconds patience = start_limits().through_library;
   std::array<char, 64> name{};
   os::packet_socket listener;
@@ -303,7 +308,7 @@ std::vector<os::packet_socket> connect_through_library(int rank, int ranks) {
       name[0] = '\0';  // the others wait for a name
     }
   }
-  PMPI_Bcast(name.data(), static_cast<int>(name.size()), MPI_CHAR, 0, MPI_COMM_WORLD);
+  PMPI_Bcast(name.data(), static_cast<int>(name.size()), MPI_CHAR, 0, hosts.of_host);
   if (name[0] == '\0') throw std::runtime_error("the first rank could not open a socket for the others to connect to");
   if (rank == 0) {
     reception others(std::move(listener), ranks);
@@ -354,7 +359,7 @@ os::packet bootstrap_exchange::received_from(const os::packet_socket& rank) cons
 void bootstrap_exchange::gather(std::span<const std::byte> mine, std::span<std::byte> all) const {
   if (!connected_) {
     const int bytes = static_cast<int>(mine.size());
-    PMPI_Allgather(mine.data(), bytes, MPI_BYTE, all.data(), bytes, MPI_BYTE, MPI_COMM_WORLD);
+    PMPI_Allgather(mine.data(), bytes, MPI_BYTE, all.data(), bytes, MPI_BYTE, hosts_.of_host);
     return;
   }
   const auto take = [&](const os::packet_socket& from, std::span<std::byte> to) {
@@ -398,7 +403,7 @@ void bootstrap_exchange::tell(std::span<std::byte> what) const {
     gather(what, all);
     std::copy_n(all.begin(), what.size(), what.begin());
   } else {
-    PMPI_Bcast(what.data(), static_cast<int>(what.size()), MPI_BYTE, 0, MPI_COMM_WORLD);
+    PMPI_Bcast(what.data(), static_cast<int>(what.size()), MPI_BYTE, 0, hosts_.of_host);
   }
 }
 

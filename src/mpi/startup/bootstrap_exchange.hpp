@@ -7,6 +7,8 @@
 //
 // The outcome is the same for all ranks: a connected rank waits for rank 0's answer, which is yes only when all have
 // connected. A rank that gives up waiting for rank 0's socket has not connected.
+//
+// A job on several hosts agrees as a whole; what the ranks of a host give each other stays on it.
 #pragma once
 
 #include <chrono>
@@ -15,6 +17,7 @@
 #include <string>
 #include <vector>
 
+#include "mpi/startup/job_hosts.hpp"
 #include "mpi/startup/user_settings.hpp"
 #include "os/packet_socket.hpp"
 
@@ -32,13 +35,20 @@ class bootstrap_exchange {
   /// The message about that: for rank 0, and for ranks that did not find it.
   const std::string& failure() const { return failure_; }
 
+  /// Collective over the job, unless connected. `pretended` as for find_job_hosts.
+  void find_hosts(int pretended) {
+    if (!connected_) hosts_ = find_job_hosts(rank_, ranks_, pretended);
+  }
+  /// All ranks are on this host until find_hosts() knows better.
+  const job_hosts& hosts() const { return hosts_; }
+
   // Each is collective. When a connection is lost, its rank has died, and the job ends; and when a rank is silent for
   // too long.
   bool all_agree(bool fits) const { return smallest(fits ? 1 : 0) == 1; }
   int smallest(int mine) const;
-  /// The parts of all, in the order of ranks; at most 128 bytes each.
+  /// The parts of all ranks of the host, in their order; at most 128 bytes each.
   void gather(std::span<const std::byte> mine, std::span<std::byte> all) const;
-  /// Broadcast from rank 0; at most 128 bytes.
+  /// Broadcast from rank 0 of the host; at most 128 bytes.
   void tell(std::span<std::byte> what) const;
 
   /// When connected: at rank 0 the connections to the others, in the order of ranks; at the others the one to it.
@@ -55,6 +65,7 @@ class bootstrap_exchange {
 
   int rank_;
   int ranks_;
+  job_hosts hosts_;
   start_limits limits_;
   bool connected_ = false;
   bool is_due_ = false;
@@ -67,7 +78,7 @@ class bootstrap_exchange {
 std::string job_on_this_host(int ranks);
 
 /// Connections like those of a bootstrap exchange, at a socket whose name goes through the library. Collective over the
-/// job; when one throws and drops its connections, the others detect it within 20 s.
-std::vector<os::packet_socket> connect_through_library(int rank, int ranks);
+/// ranks of a host; when one throws and drops its connections, the others detect it within 20 s.
+std::vector<os::packet_socket> connect_through_library(const job_hosts& hosts);
 
 }  // namespace tri::mpi

@@ -4,9 +4,11 @@
 #include <sched.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <climits>
 #include <cstdio>
 #include <memory>
+#include <numeric>
 #include <optional>
 #include <span>
 #include <stdexcept>
@@ -48,52 +50,17 @@ namespace {
 
 struct another_rank_failed {};
 
-// By rank 0, when all have reached the end: their counters are in shared memory.
-void tell_statistics(const std::vector<endpoint*>& endpoints, const arena::arena_space& arena, double total_s) {
-  std::vector<rank_statistics> ranks;
-  for (const endpoint* const each : endpoints) {
-    ranks.push_back(statistics_of(*each));
-    ranks.back().total_s = total_s;
-  }
-  std::vector<const call_counts*> of_ranks;
-  for (int rank = 0; rank < static_cast<int>(endpoints.size()); ++rank)
-    if (const call_counts* const counted = static_cast<published_parts*>(arena.root_of(rank))->calls)
-      of_ranks.push_back(counted);
-  const std::vector<call_count> calls = sum_of(of_ranks);
-  const statistics_wish wish = wished_statistics();
-  if (wish.table) fmt::print(stderr, "{}{}", to_table(ranks, abi::library_name), calls_to_table(calls));
-  if (wish.file.empty()) return;
-  try {
-    os::write_output_file(wish.file, to_json(ranks, abi::library_name, calls_to_json(calls)));
-  } catch (const std::exception& failure) {
-    fmt::print(stderr, "trireme mpi: the statistics could not be written: {}\n", failure.what());
-  }
-}
-
-// How many ranks of the job are on this host, and the cores that they may run on.
-struct host_share {
-  int ranks = 0;
-  cpu_set_t cores;
-};
-host_share share_of_host(const bootstrap_exchange& bootstrap, int rank, int ranks) {
-  host_share share;
+// The cores that the ranks of the host may run on.
+cpu_set_t cores_of_host(const bootstrap_exchange& bootstrap) {
   cpu_set_t mine;
+  cpu_set_t all;
   CPU_ZERO(&mine);
-  CPU_ZERO(&share.cores);
+  CPU_ZERO(&all);
   sched_getaffinity(0, sizeof mine, &mine);
-  if (bootstrap.connected()) {
-    share.ranks = ranks;
-    std::vector<cpu_set_t> all(static_cast<std::size_t>(ranks));
-    bootstrap.gather(std::as_bytes(std::span(&mine, 1)), std::as_writable_bytes(std::span(all)));
-    for (const cpu_set_t& each : all) CPU_OR(&share.cores, &share.cores, &each);
-    return share;
-  }
-  MPI_Comm host = MPI_COMM_NULL;
-  PMPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, rank, MPI_INFO_NULL, &host);
-  PMPI_Comm_size(host, &share.ranks);
-  PMPI_Allreduce(&mine, &share.cores, sizeof mine, MPI_BYTE, MPI_BOR, host);
-  PMPI_Comm_free(&host);
-  return share;
+  std::vector<cpu_set_t> each(static_cast<std::size_t>(bootstrap.hosts().size));
+  bootstrap.gather(std::as_bytes(std::span(&mine, 1)), std::as_writable_bytes(std::span(each)));
+  for (const cpu_set_t& some : each) CPU_OR(&all, &all, &some);
+  return all;
 }
 
 // The program has no options of ours.
@@ -112,6 +79,22 @@ bool kernel_copies_between(const bootstrap_exchange& bootstrap, const arena::are
   auto& parts = *static_cast<published_parts*>(arena.root_of(next));
   return all_agree(ranks == 1 ||
                    may_copy_between_processes(endpoints[static_cast<std::size_t>(next)]->process, &parts.sample));
+}
+
+// At rank 0 those of all ranks, in their order; at others nothing. Collective over the job.
+template <class Data>
+std::vector<Data> gathered_at_first(std::span<const Data> mine) {
+  int rank = 0;
+  int size = 0;
+  PMPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  PMPI_Comm_size(MPI_COMM_WORLD, &size);
+  const int bytes = static_cast<int>(mine.size_bytes());
+  std::vector<int> counts(static_cast<std::size_t>(size)), places(static_cast<std::size_t>(size));
+  PMPI_Gather(&bytes, 1, MPI_INT, counts.data(), 1, MPI_INT, 0, MPI_COMM_WORLD);
+  std::exclusive_scan(counts.begin(), counts.end(), places.begin(), 0);
+  std::vector<Data> all(rank == 0 ? static_cast<std::size_t>(places.back() + counts.back()) / sizeof(Data) : 0);
+  PMPI_Gatherv(mine.data(), bytes, MPI_BYTE, all.data(), counts.data(), places.data(), MPI_BYTE, 0, MPI_COMM_WORLD);
+  return all;
 }
 
 // Any call that polls for a message makes the library progress. (In a communicator of one process MPICH does not.)
@@ -159,19 +142,52 @@ struct session::shared_parts {
   std::uint64_t began_ticks = 0;
 };
 
+// When all have stopped counting: rank 0 reads the counters of the ranks of its host in shared memory; those of other
+// hosts come by the library.
+void session::tell_statistics(const session& ended, const shared_parts& parts, double total_s) {
+  std::vector<rank_statistics> ranks;
+  for (const endpoint* const each : parts.endpoints) {
+    ranks.push_back(statistics_of(*each));
+    ranks.back().total_s = total_s;
+  }
+  std::vector<std::span<const call_count>> of_ranks;
+  for (int rank = 0; rank < static_cast<int>(parts.endpoints.size()); ++rank)
+    if (const call_counts* const counted = static_cast<published_parts*>(parts.arena->root_of(rank))->calls)
+      of_ranks.push_back(counted->counted());
+  std::vector<call_count> calls = sum_of(of_ranks);
+  if (ended.hosts_.are_several()) {
+    ranks = gathered_at_first(std::span<const rank_statistics>(&ranks[static_cast<std::size_t>(ended.hosts_.rank)], 1));
+    if (ended.hosts_.rank != 0) calls.clear();
+    calls = gathered_at_first(std::span<const call_count>(calls));
+    const std::span<const call_count> all = calls;
+    calls = sum_of({&all, 1});
+  }
+  if (ended.world_rank_ != 0) return;
+  const statistics_wish wish = wished_statistics();
+  if (wish.table) fmt::print(stderr, "{}{}", to_table(ranks, abi::library_name), calls_to_table(calls));
+  if (wish.file.empty()) return;
+  try {
+    os::write_output_file(wish.file, to_json(ranks, abi::library_name, calls_to_json(calls)));
+  } catch (const std::exception& failure) {
+    fmt::print(stderr, "trireme mpi: the statistics could not be written: {}\n", failure.what());
+  }
+}
+
 // The steps of the start, in this order. Each is agreed on by all ranks: it succeeds everywhere or nowhere.
 struct session::starting {
   std::unique_ptr<session> made{new session};
-  const int rank;
-  const int size;
-  const bootstrap_exchange bootstrap;
-  host_share here{};
+  const int world_rank;
+  const int world_size;
+  bootstrap_exchange bootstrap;
+  int rank = 0;  // on the host
+  int size = 0;
+  cpu_set_t cores{};  // of the ranks of the host
   user_settings settings;
   std::unique_ptr<shared_parts> parts = std::make_unique<shared_parts>();
   std::vector<heap_location> heaps;
 
-  starting(int own_rank, int ranks) : rank(own_rank), size(ranks), bootstrap(own_rank, ranks) {
-    made->world_rank_ = rank;
+  starting(int own_rank, int ranks) : world_rank(own_rank), world_size(ranks), bootstrap(own_rank, ranks) {
+    made->world_rank_ = own_rank;
   }
 
   bool all_agree(bool fits) const { return bootstrap.all_agree(fits); }
@@ -190,12 +206,13 @@ struct session::starting {
     }
     if (all_agree(succeeded)) return true;
     // Several may have failed, mostly for one reason: one line is enough.
-    if (bootstrap.smallest(problem.empty() ? INT_MAX : rank) == rank) say_why(problem);
+    if (bootstrap.smallest(problem.empty() ? INT_MAX : world_rank) == world_rank) say_why(problem);
     return false;
   }
 
   void say_why(std::string_view problem) const {
-    fmt::print(stderr, "trireme mpi: rank {}: {}; all messages are left to {}\n", rank, problem, abi::library_name);
+    fmt::print(stderr, "trireme mpi: rank {}: {}; all messages are left to {}\n", world_rank, problem,
+               abi::library_name);
   }
 
   bool ranks_can_take_part() {
@@ -206,26 +223,36 @@ struct session::starting {
     if (!all_agree(!is_switched_off())) return false;
     const std::optional<wrapper> wrapped = wrapper_in_front();
     if (!all_agree(!wrapped)) {
-      if (bootstrap.smallest(wrapped ? rank : INT_MAX) == rank)
+      if (bootstrap.smallest(wrapped ? world_rank : INT_MAX) == world_rank)
         say_why(fmt::format("{} is {}'s own, in front of the drop-in (a profiling layer)", wrapped->function,
                             wrapped->object));
       return false;
     }
-    here = share_of_host(bootstrap, rank, size);
-    abi::set_more_ranks_than_cores(here.ranks > CPU_COUNT(&here.cores));
-    if (all_agree(here.ranks == size)) return true;
-    say(rank, "the ranks are on several hosts, which is not supported yet");
+    if (!learn_hosts()) return false;
+    if (!bootstrap.hosts().is_alone_everywhere()) return true;
+    say(world_rank, "each rank is alone on its host");
     return false;
   }
+
+  bool learn_hosts() {
+    int pretended = 0;
+    if (!attempt([&] { pretended = pretended_host_of(world_rank, world_size); })) return false;
+    bootstrap.find_hosts(pretended);
+    rank = bootstrap.hosts().rank;
+    size = bootstrap.hosts().size;
+    cores = cores_of_host(bootstrap);
+    abi::set_more_ranks_than_cores(ranks_on_cores() > CPU_COUNT(&cores));
+    return true;
+  }
+  int ranks_on_cores() const { return pretends_hosts() ? world_size : size; }
 
   void read_settings() {
     settings = read_user_settings();
     const progress_choice& progress = settings.progress;
-    if (progress.mode == progress_mode::reserved &&
-        progress.cores >= static_cast<std::uint32_t>(CPU_COUNT(&here.cores)))
+    if (progress.mode == progress_mode::reserved && progress.cores >= static_cast<std::uint32_t>(CPU_COUNT(&cores)))
       throw std::runtime_error(
           fmt::format("TRIREME_MPI_PROGRESS reserves {} of {} cores, which leaves none to the ranks", progress.cores,
-                      CPU_COUNT(&here.cores)));
+                      CPU_COUNT(&cores)));
     if (size > static_cast<int>(most_slots))
       throw std::runtime_error(fmt::format("{} ranks on a host; at most {} are supported", size, most_slots));
     if (user_heap().phase == heap_phase::shared && !owns_heap_descriptors())
@@ -242,12 +269,12 @@ struct session::starting {
       return false;
     if (user_heap().phase == heap_phase::shared && !check_static_data())
       fmt::print(stderr, "trireme mpi: rank {}: static data has been mapped anew; messages in it are copied twice\n",
-                 rank);
+                 world_rank);
     heaps.resize(static_cast<std::size_t>(size));
     const heap_location mine = own_heap();
     // No rank may be missing here.
     bootstrap.gather(std::as_bytes(std::span(&mine, 1)), std::as_writable_bytes(std::span(heaps)));
-    return attempt([&] { parts->files = exchange_files(own_file->get(), heaps, bootstrap, rank, size); }) &&
+    return attempt([&] { parts->files = exchange_files(own_file->get(), heaps, bootstrap); }) &&
            attempt([&] { map_heaps(parts->files, heaps, rank); }) && attempt([&] { map_arena(); });
   }
 
@@ -295,12 +322,12 @@ struct session::starting {
 
   void make_engine(int thread_level) {
     engine_options& options = settings.engine;
-    const int cores = CPU_COUNT(&here.cores);
+    const int all_cores = CPU_COUNT(&cores);
     options.kernel_copies = kernel_copies_between(bootstrap, *parts->arena, rank, size, parts->endpoints);
     // Agreed, because it decides which collectives are used: TRIREME_MPI_PROGRESS may differ between ranks.
-    options.oversubscribed =
-        !all_agree(static_cast<std::uint32_t>(size) + settings.progress.cores <= static_cast<std::uint32_t>(cores));
-    options.cores = cores;
+    options.oversubscribed = !all_agree(static_cast<std::uint32_t>(ranks_on_cores()) + settings.progress.cores <=
+                                        static_cast<std::uint32_t>(all_cores));
+    options.cores = all_cores;
     abi::set_more_ranks_than_cores(options.oversubscribed);
     options.measures_time = parts->tells_statistics = all_agree(wished_statistics().any());
     parts->began_ticks = os::ticks();
@@ -316,7 +343,8 @@ struct session::starting {
   }
 
   void learn_world() {
-    for (int i = 0; i < size; ++i) made->number_of_world_rank_.push_back(static_cast<std::uint32_t>(i));
+    made->hosts_ = bootstrap.hosts();
+    made->number_of_world_rank_ = made->hosts_.numbers_on_host(world_rank, world_size);
     PMPI_Comm_group(MPI_COMM_WORLD, &made->world_group_);
     int* largest = nullptr;
     int is_known = 0;
@@ -329,7 +357,7 @@ struct session::starting {
   bool begin_progress() {
     const progress_choice& progress = settings.progress;
     std::optional<cpu_set_t> reserved;
-    if (progress.mode == progress_mode::reserved) reserved = last_of(here.cores, progress.cores);
+    if (progress.mode == progress_mode::reserved) reserved = last_of(cores, progress.cores);
     if (!attempt([&] {
           if (progress.has_thread())
             made->parts_->progress = std::make_unique<progress_thread>(*made->engine_, made->lock_, reserved);
@@ -392,9 +420,23 @@ void session::stop() {
   if (parts.tells_statistics) {
     const double total_s = static_cast<double>(os::ticks() - parts.began_ticks) * os::ns_per_tick() / 1e9;
     PMPI_Barrier(MPI_COMM_WORLD);  // counting has stopped
-    if (ended->world_rank_ == 0) tell_statistics(parts.endpoints, *parts.arena, total_s);
+    tell_statistics(*ended, parts, total_s);
   }
+  if (ended->hosts_.are_several()) PMPI_Comm_free(&ended->hosts_.of_host);
   // The session itself stays: buffers of the program may be in the arena.
+}
+
+bool session::advance_operations(bool before_sleep) {
+  bool worked = false;
+  for (const auto advance : advances_)
+    if (advance != nullptr && advance(before_sleep)) worked = true;
+  return worked;
+}
+
+void session::set_advance(advancing what, bool (*advance)(bool before_sleep)) {
+  advances_[static_cast<std::size_t>(what)] = advance;
+  const bool any = std::ranges::any_of(advances_, [](auto* each) { return each != nullptr; });
+  ranks().set_operations(any ? &advance_operations : nullptr);
 }
 
 session::session() = default;

@@ -1,5 +1,6 @@
-// The drop-in in this process, between MPI_Init and MPI_Finalize: whether it takes part, with whom, and the engine. If
-// any requirement fails, all processes of the job agree to pass everything to the MPI library.
+// The drop-in in this process, between MPI_Init and MPI_Finalize: whether it takes part, with whom, and the engine,
+// which the ranks of each host have for themselves. If any requirement fails, all processes of the job agree to pass
+// everything to the MPI library.
 #pragma once
 
 #include <mpi.h>
@@ -11,6 +12,7 @@
 #include <vector>
 
 #include "mpi/engine/engine.hpp"
+#include "mpi/startup/job_hosts.hpp"
 
 namespace tri::mpi {
 
@@ -30,17 +32,26 @@ class session {
   std::mutex& lock() { return lock_; }
   int world_rank() const { return world_rank_; }
   int world_size() const { return static_cast<int>(number_of_world_rank_.size()); }
+  /// On the host, or `on_another_host`.
   std::uint32_t number_of(int world_rank) const { return number_of_world_rank_[static_cast<std::size_t>(world_rank)]; }
+  const job_hosts& hosts() const { return hosts_; }
   /// The library's own limit, so that programs get the same errors.
   int largest_tag() const { return largest_tag_; }
   MPI_Group world_group() const { return world_group_; }
+
+  /// What waits and polls of this rank advance beside its messages (engine::set_operations); null: nothing.
+  enum class advancing { collectives, receives_across_hosts, all };
+  void set_advance(advancing what, bool (*advance)(bool before_sleep));
   ~session();
 
  private:
   session();
   struct shared_parts;
   struct starting;
+  static void tell_statistics(const session& ended, const shared_parts& parts, double total_s);
+  static bool advance_operations(bool before_sleep);
   static inline session* active_ = nullptr;
+  static inline bool (*advances_[static_cast<std::size_t>(advancing::all)])(bool before_sleep) = {};
   static inline bool was_asked_to_start_ = false;
 
   engine* engine_ = nullptr;
@@ -48,6 +59,7 @@ class session {
   std::mutex lock_;
   int world_rank_ = 0;
   int largest_tag_ = 32767;  // what MPI promises
+  job_hosts hosts_;
   std::vector<std::uint32_t> number_of_world_rank_;
   MPI_Group world_group_ = MPI_GROUP_NULL;
   std::unique_ptr<shared_parts> parts_;

@@ -44,11 +44,13 @@ heap_location own_heap() {
 }
 
 shared_files exchange_files(int own_arena, const std::vector<heap_location>& locations,
-                            const bootstrap_exchange& bootstrap, int rank, int ranks) {
+                            const bootstrap_exchange& bootstrap) {
+  const int rank = bootstrap.hosts().rank;
+  const int ranks = bootstrap.hosts().size;
   // Our own go when we throw, and the others throw, too. Those of the bootstrap exchange stay: on them, refusals are
   // sent.
   std::vector<os::packet_socket> own;
-  if (!bootstrap.connected()) own = connect_through_library(rank, ranks);
+  if (!bootstrap.connected()) own = connect_through_library(bootstrap.hosts());
   const std::vector<os::packet_socket>& connections = bootstrap.connected() ? bootstrap.connections() : own;
   const auto receive = [&](const os::packet_socket& from) {
     if (bootstrap.connected()) return bootstrap.received_from(from);

@@ -23,11 +23,11 @@ struct shared_files {
   std::vector<os::unique_fd> heaps;   // likewise; those without one have none
 };
 
-/// Exchanges all files among all ranks: all send theirs to the first rank, which sends all back. Collective; when one
-/// rank throws, the caller notifies the others: all have then finished their sends and receives. `locations`: the heap
-/// of each rank.
+/// Exchanges all files among all ranks of the host: all send theirs to the first rank, which sends all back.
+/// Collective; when one rank throws, the caller notifies the others: all have then finished their sends and receives.
+/// `locations`: the heap of each rank of the host.
 shared_files exchange_files(int own_arena, const std::vector<heap_location>& locations,
-                            const bootstrap_exchange& bootstrap, int rank, int ranks);
+                            const bootstrap_exchange& bootstrap);
 /// Afterwards this rank can access the heaps of all. Throws std::runtime_error when one cannot be mapped.
 void map_heaps(const shared_files& files, const std::vector<heap_location>& locations, int rank);
 

@@ -11,16 +11,15 @@ namespace tri::mpi {
 namespace {
 
 constexpr const char* start_timeout_variable = "TRIREME_MPI_START_TIMEOUT";
+constexpr const char* pretend_hosts_variable = "TRIREME_MPI_PRETEND_HOSTS";
 
 std::string_view setting(const char* variable) {
   const char* const value = std::getenv(variable);
   return value != nullptr ? value : "";
 }
 
-// Whole numbers; `trireme exec` turns 64K into one.
 template <class Number>
-Number number_in(const char* variable, Number otherwise) {
-  const std::string_view text = setting(variable);
+Number number_of_text(const char* variable, std::string_view text, Number otherwise) {
   if (text.empty()) return otherwise;
   Number value{};
   const auto [stop, error] = std::from_chars(text.data(), text.data() + text.size(), value);
@@ -29,11 +28,31 @@ Number number_in(const char* variable, Number otherwise) {
   return value;
 }
 
+// Whole numbers; `trireme exec` turns 64K into one.
+template <class Number>
+Number number_in(const char* variable, Number otherwise) {
+  return number_of_text(variable, setting(variable), otherwise);
+}
+
 }  // namespace
 
 bool is_switched_off() { return setting("TRIREME_MPI") == "off"; }
 
 bool is_wished() { return setting("TRIREME_MPI") == "on"; }
+
+bool pretends_hosts() { return !setting(pretend_hosts_variable).empty(); }
+
+int pretended_host_of(int world_rank, int ranks) {
+  std::string_view text = setting(pretend_hosts_variable);
+  if (text.empty()) return 0;
+  constexpr std::string_view cyclic = ",cyclic";
+  const bool is_cyclic = text.ends_with(cyclic);
+  if (is_cyclic) text.remove_suffix(cyclic.size());
+  const int hosts = number_of_text(pretend_hosts_variable, text, 1);
+  if (hosts < 1)
+    throw std::invalid_argument(fmt::format("{} is '{}'; there must be a host", pretend_hosts_variable, text));
+  return 1 + (is_cyclic ? world_rank % hosts : static_cast<int>(std::int64_t{world_rank} * hosts / ranks));
+}
 
 bool wants_no_kernel_copies() { return setting("TRIREME_MPI_KERNEL_COPIES") == "off"; }
 

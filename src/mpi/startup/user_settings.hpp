@@ -15,6 +15,12 @@ namespace tri::mpi {
 bool is_switched_off();
 /// TRIREME_MPI=on, which is `trireme exec --mpi`: taking part is more than the default.
 bool is_wished();
+/// TRIREME_MPI_PRETEND_HOSTS: the ranks of a host share memory as if it were several hosts, for tests without a
+/// cluster. "2": blocks of ranks that follow each other; "2,cyclic": each rank is on another host than the one before.
+bool pretends_hosts();
+/// Which of them a rank is on, from 1; 0 without the variable.
+int pretended_host_of(int world_rank, int ranks);
+
 /// TRIREME_MPI_KERNEL_COPIES=off: as if the kernel refused to copy between processes.
 bool wants_no_kernel_copies();
 

@@ -84,7 +84,10 @@ std::vector<parameters> all_parameters() {
   for (const mpi& with : installed) {
     for (const mode& how : modes) {
       for (const int ranks : {2, 3, 4, 8}) {
-        const bool usual = how.name == "drop_in" ? ranks != 4 : ranks == (how.name == "private_heap" ? 3 : 2);
+        const bool usual = how.name == "drop_in" ? ranks != 4
+                           : how.has_hosts       ? ranks == (how.name == "two_hosts" ? 4 : 3)
+                                                 : ranks == (how.name == "private_heap" ? 3 : 2);
+        if (how.has_hosts && ranks < 3) continue;  // each would be alone on its host
         if ((all || usual) && (ranks < 8 || with.name != "mpich" || !how.exec.empty()))
           made.emplace_back(with, how, ranks);
       }
@@ -171,7 +174,7 @@ TEST_P(conformance, programs_name_the_arguments_that_they_cannot_use) {
 // Windows are intercepted when all ranks reach their memory: then the owner need not call. A private heap is not
 // reached.
 TEST_P(conformance, owners_of_windows_need_not_call) {
-  if (how().exec.empty()) GTEST_SKIP() << "the MPI library may ask for calls";
+  if (how().exec.empty() || how().has_hosts) GTEST_SKIP() << "the MPI library may ask for calls";
   for (const char* kind : {"created", "allocated", "shared"}) {
     if (kind == std::string("created") && how().name != "drop_in") continue;
     const auto ended = run(with(), how(), ranks(), "busy_target", kind);

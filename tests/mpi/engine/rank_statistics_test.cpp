@@ -7,6 +7,7 @@
 #include <memory>
 #include <mutex>
 #include <random>
+#include <span>
 #include <thread>
 #include <vector>
 
@@ -162,7 +163,7 @@ TEST(statistics, calls_are_summed_over_ranks_and_told_with_what_was_left) {
     count(each, "MPI_Allreduce", "MPI_COMM_WORLD", size_class::cell, left_because::reduction, 5);
     count(each, "MPI_Put", "windows", size_class::none, left_because::intercepted, 3);
   }
-  const std::vector<const call_counts*> both{ranks[0].get(), ranks[1].get()};
+  const std::vector<std::span<const call_count>> both{ranks[0]->counted(), ranks[1]->counted()};
   const std::vector<call_count> calls = sum_of(both);
   ASSERT_EQ(calls.size(), 4u);
   EXPECT_EQ(calls[0].times, 20u);  // what was left comes first

@@ -1,0 +1,35 @@
+#!/usr/bin/env bash
+# Two hosts with two ranks each, started by the MPI's own launcher through a remote shell: matching, probes and random
+# traffic under the drop-in. Messages inside the hosts must have been intercepted, the others must not.
+# Usage: several_hosts_test.sh openmpi|mpich LAUNCHER TRIREME PROGRAMS   (on the first of network_hosts.sh's hosts)
+set -euo pipefail
+mpi=$1
+launcher=$2
+trireme=$3
+programs=$4
+
+# Open MPI takes ob1 without looking for fast networks first, which is half of a short job.
+export OMPI_MCA_pml=ob1
+case $mpi in
+  openmpi) start=("$launcher" -n 4 --bind-to none --host "${HOSTS//,/:2,}:2" --mca plm_rsh_agent "$HOST_SHELL") ;;
+  mpich) start=("$launcher" -n 4 -ppn 2 -launcher ssh -launcher-exec "$HOST_SHELL" -hosts "$HOSTS") ;;
+esac
+
+fail() { echo "$*" >&2; exit 1; }
+errors=$(mktemp)
+trap 'rm -f "$errors"' EXIT
+run() { timeout 300 "${start[@]}" "$trireme" exec --mpi --stats -- "$@" 2> "$errors" || { cat "$errors" >&2; fail "$* failed"; }; }
+
+for group in matching probes; do
+  run "$programs/conformance" --sizes few --hang-limit 60 --only "$group" | grep -v ' ok (' && fail "$group: not all ok"
+done
+for arguments in "--messages 2000 --largest 2000 --seed 4" "--messages 500 --largest 400000 --seed 4"; do
+  # shellcheck disable=SC2086
+  got=$(run "$programs/traffic" $arguments)
+  # shellcheck disable=SC2086
+  expected=$("$programs/traffic" --expected 4 $arguments)
+  [ "$got" = "$expected" ] || fail "traffic $arguments: '$got', expected '$expected'"
+  read -r intercepted left reason < <(awk '/^MPI_COMM_WORLD / { print $2, $3, $5 " " $6 }' "$errors")
+  [ "$intercepted" -gt 0 ] && [ "$left" -gt 0 ] && [ "$reason" = "another host" ] ||
+    fail "traffic $arguments: $intercepted calls intercepted, $left passed through: $reason"
+done
