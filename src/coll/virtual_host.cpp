@@ -18,8 +18,7 @@ std::size_t virtual_host::hash_of_name::operator()(const message_name& name) con
 }
 
 virtual_host::virtual_host(const request& asked, const cost_parameters& costs, const step_delays* delays, int number)
-    : asked_(asked),
-      costs_(costs),
+    : costs_(costs),
       delays_(delays),
       first_rank_(asked.hosts.first_rank(number)),
       end_rank_(asked.hosts.first_rank(number + 1)) {

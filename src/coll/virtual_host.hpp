@@ -78,7 +78,7 @@ struct virtual_totals {
 
 class virtual_host {
  public:
-  /// All of these outlive it; `delays` may be null.
+  /// `costs` and `delays`, which may be null, outlive it.
   virtual_host(const request& asked, const cost_parameters& costs, const step_delays* delays, int number);
 
   /// The plans of its ranks, which stay until unload(). Given again they go on where they were.
@@ -91,7 +91,10 @@ class virtual_host {
 
   static constexpr double never = std::numeric_limits<double>::infinity();
   /// When it has something to do next, as far as it knows; `never` while it waits for messages.
-  double next_time() const { return events_.empty() ? never : events_.top().time; }
+  double next_time() const {
+    if (events_.empty()) return never;
+    return events_.top().time;
+  }
   /// All before `end`, and all at `begin`, which is next_time() or earlier. What it sends is added to `sent`.
   void run(double begin, double end, std::vector<message_under_way>& sent, virtual_totals& totals);
   /// A message for one of its ranks; in the order that the head of this file names.
@@ -168,7 +171,6 @@ class virtual_host {
   void end(double time, step_name of);
   void raise(double time, step_name of);
 
-  const request& asked_;
   const cost_parameters& costs_;
   const step_delays* delays_;
   const std::int32_t first_rank_;
