@@ -145,21 +145,27 @@ const algorithm& algorithm_of(const request& asked, std::string_view name) {
       fmt::format("there is no algorithm '{}' of {}; there are {}", name, name_of(asked.what), names));
 }
 
+namespace {
+
+// Writes the steps of the rank; `use` gets the builder.
+template <class Use>
+auto written(const algorithm& by, const request& asked, int rank, bool keeps_steps, Use&& use) {
+  const bool is_flat = by.participants == participation::flat;
+  const shape ranks = is_flat ? shape::uniform(asked.hosts.ranks(), 1) : shape();
+  plan_builder builder(asked, is_flat ? ranks : asked.hosts, rank, keeps_steps);
+  if (!moves_nothing(asked))
+    by.write(builder, by.participants == participation::every_rank ? asked.hosts.least_ranks() : 1);
+  return use(builder);
+}
+
+}  // namespace
+
 plan generate(const algorithm& by, const request& asked, int rank) {
-  if (moves_nothing(asked)) {
-    plan empty;
-    empty.rank = rank;
-    return empty;
-  }
-  if (by.participants == participation::flat) {
-    const shape ranks = shape::uniform(asked.hosts.ranks(), 1);
-    plan_builder builder(asked, ranks, rank);
-    by.write(builder, 1);
-    return builder.finish();
-  }
-  plan_builder builder(asked, asked.hosts, rank);
-  by.write(builder, by.participants == participation::every_rank ? asked.hosts.least_ranks() : 1);
-  return builder.finish();
+  return written(by, asked, rank, true, [](plan_builder& builder) { return builder.finish(); });
+}
+
+std::uint64_t count_steps(const algorithm& by, const request& asked, int rank) {
+  return written(by, asked, rank, false, [](const plan_builder& builder) { return builder.steps(); });
 }
 
 std::vector<plan> generate_all(const algorithm& by, const request& asked) {

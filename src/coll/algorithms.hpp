@@ -42,6 +42,8 @@ const algorithm& algorithm_of(const request& asked, std::string_view name);
 
 /// The steps of one rank; a pure function of its arguments. `asked` must have passed its check().
 plan generate(const algorithm& by, const request& asked, int rank);
+/// How many steps generate() would write; of plans that would not fit into memory too.
+std::uint64_t count_steps(const algorithm& by, const request& asked, int rank);
 std::vector<plan> generate_all(const algorithm& by, const request& asked);
 
 }  // namespace tri::coll

@@ -15,25 +15,29 @@ byte_range part_of(std::uint64_t bytes, std::uint32_t extent, int index, int par
   return {begin_of(first), begin_of(first + 1)};
 }
 
-plan_builder::plan_builder(const request& wanted, const shape& seen, int of_rank)
+plan_builder::plan_builder(const request& wanted, const shape& seen, int of_rank, bool keeps_steps)
     : asked(wanted),
       view(seen),
       rank(of_rank),
       host(seen.host_of(of_rank)),
       leader(seen.first_rank(host)),
       local(of_rank - leader),
-      mates(seen.ranks_of(host)) {
+      mates(seen.ranks_of(host)),
+      keeps_steps_(keeps_steps) {
   made_.rank = rank;
+  if (!keeps_steps) return;
   made_.steps.reserve(32);
   made_.dependencies.reserve(32);
 }
 
 step_id plan_builder::add(step made, const after& steps) {
+  const auto id = static_cast<step_id>(steps_++);
+  if (!keeps_steps_) return id;
   made.first_dependency = static_cast<std::uint32_t>(made_.dependencies.size());
   for (const step_id each : steps.list)
     if (each != no_step) made_.dependencies.push_back(static_cast<std::uint32_t>(each));
   made_.steps.push_back(made);
-  return static_cast<step_id>(made_.steps.size()) - 1;
+  return id;
 }
 
 step_id plan_builder::send(int to, std::uint32_t round, place from, std::uint64_t bytes, const after& steps,

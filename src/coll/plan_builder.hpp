@@ -57,7 +57,8 @@ void for_chunks(const byte_range& of, std::uint32_t extent, Each&& each) {
 
 class plan_builder {
  public:
-  plan_builder(const request& asked, const shape& view, int rank);
+  /// `keeps_steps`: false: steps are counted only, which needs next to no memory.
+  plan_builder(const request& asked, const shape& view, int rank, bool keeps_steps = true);
 
   const request& asked;
   const shape& view;
@@ -102,12 +103,15 @@ class plan_builder {
   /// The same for few bytes: a binomial tree over copies; whole on the leader, at this offset of its scratch.
   step_id reduce_tree_of_host(std::uint64_t scratch_offset, std::uint64_t bytes);
 
+  std::uint64_t steps() const { return steps_; }
   plan finish() { return std::move(made_); }
 
  private:
   step_id add(step made, const after& steps);
 
   plan made_;
+  const bool keeps_steps_;
+  std::uint64_t steps_ = 0;
   std::uint64_t scratch_end_ = 0;
   std::uint32_t barrier_counter_ = 0;  // of the leader
   int barriers_ = 0;

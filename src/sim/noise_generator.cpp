@@ -34,6 +34,14 @@ std::vector<noise_event> noise_generator::events(std::uint64_t step, double step
   return result;
 }
 
+double noise_generator::delay_of(std::uint64_t first, std::uint64_t second) const {
+  if (plan_.chance == 0.0) return 0.0;
+  loops::random_numbers streams(plan_.seed ^ (first * 0xd1342543de82ef95u));
+  loops::random_numbers random(streams.next() ^ (second * 0x9e6c63d0876a9a47u));
+  if (!(random.fraction() < plan_.chance)) return 0.0;
+  return plan_.shortest + random.fraction() * (plan_.longest - plan_.shortest);
+}
+
 void disturb(noise_kind kind, double length, const schedules::clock_function& now,
              const std::function<void(double nanoseconds)>& sleep) {
   if (!(length > 0.0)) return;

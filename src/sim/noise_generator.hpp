@@ -34,6 +34,10 @@ class noise_generator {
   /// participants. The same for the same step number, independent of earlier calls. Any thread.
   std::vector<noise_event> events(std::uint64_t step, double step_time) const;
 
+  /// For how long one thing is held up, which two numbers name (a rank and its step): 0 where it is not hit. The same
+  /// whenever it is asked. Any thread.
+  double delay_of(std::uint64_t first, std::uint64_t second) const;
+
   noise_kind kind() const { return plan_.kind; }
 
  private:

@@ -2,14 +2,11 @@
 // results are compared with sums that are made the plain way. Nothing of the checker is used.
 #include <gtest/gtest.h>
 
-#include <algorithm>
 #include <cstring>
-#include <map>
 #include <random>
-#include <tuple>
 #include <vector>
 
-#include "coll/ready_steps.hpp"
+#include "random_run.hpp"
 #include "requests.hpp"
 
 namespace tri::coll {
@@ -29,143 +26,26 @@ affine sum(affine one, affine other) {  // a commutative one
   return {static_cast<std::uint16_t>(one.a + other.a), static_cast<std::uint16_t>(one.b ^ other.b)};
 }
 
-using bytes = std::vector<unsigned char>;
+using bytes = random_run::bytes;
 
-class random_run {
- public:
-  random_run(const request& asked, const std::vector<plan>& plans, unsigned seed)
-      : asked_(asked), plans_(plans), random_(seed) {
-    for (const plan& each : plans) {
-      inputs_.push_back(filled(asked.input_bytes(each.rank)));
-      memory_[0].push_back(inputs_.back());
-      memory_[1].push_back(filled(asked.output_bytes(each.rank)));
-      memory_[2].push_back(filled(each.scratch_bytes));
-      counters_.emplace_back(each.counters);
-      progress_.emplace_back(each);
-      if (asked.in_place && !inputs_.back().empty())
-        std::memcpy(at({each.rank, buffer::input, 0}), inputs_.back().data(), inputs_.back().size());
+affine combined(const request& asked, affine left, affine right) {
+  return asked.commutative ? sum(left, right) : then(left, right);
+}
+
+random_run::operation operation_of(const request& asked) {
+  return [&asked](step_kind side, const unsigned char* from, unsigned char* into, std::uint64_t size) {
+    for (std::uint64_t i = 0; i < size; i += sizeof(affine)) {
+      affine source;
+      affine target;
+      std::memcpy(&source, from + i, sizeof source);
+      std::memcpy(&target, into + i, sizeof target);
+      target = side == step_kind::reduce_left ? combined(asked, source, target) : combined(asked, target, source);
+      std::memcpy(into + i, &target, sizeof target);
     }
-  }
-
-  const std::vector<bytes>& inputs() const { return inputs_; }
-  bytes output(int rank) {
-    const std::uint64_t size = asked_.output_bytes(rank);
-    if (size == 0) return {};
-    const unsigned char* const from = at({rank, buffer::output, 0});
-    return {from, from + size};
-  }
-
-  bool to_the_end() {
-    std::vector<std::uint32_t> fresh;
-    for (std::size_t rank = 0; rank < plans_.size(); ++rank) {
-      progress_[rank].begin(fresh);
-      add(rank, fresh);
-    }
-    int idle = 0;
-    while (!ready_.empty() && idle < 100 * static_cast<int>(ready_.size()) + 1000) {
-      const std::size_t chosen = random_() % ready_.size();
-      const auto [rank, index] = ready_[chosen];
-      if (!act(rank, plans_[rank].steps[index])) {
-        ++idle;
-        continue;
-      }
-      idle = 0;
-      ready_[chosen] = ready_.back();
-      ready_.pop_back();
-      progress_[rank].ended(index, fresh);
-      add(rank, fresh);
-    }
-    return std::ranges::all_of(progress_, [](const ready_steps& each) { return each.all_ended(); });
-  }
-
- private:
-  using key = std::tuple<std::size_t, std::size_t, std::uint32_t, std::uint8_t>;
-
-  bytes filled(std::uint64_t size) {
-    bytes made(size);
-    for (unsigned char& each : made) each = static_cast<unsigned char>(random_());
-    return made;
-  }
-  void add(std::size_t rank, std::vector<std::uint32_t>& fresh) {
-    for (const std::uint32_t index : fresh) ready_.emplace_back(rank, index);
-    fresh.clear();
-  }
-  unsigned char* at(const place& of) {
-    const place real = asked_.real_place(of);
-    return memory_[static_cast<std::size_t>(real.where)][static_cast<std::size_t>(real.rank)].data() + real.offset;
-  }
-  // False where it has to wait.
-  bool act(std::size_t rank, const step& one) {
-    switch (one.kind) {
-      case step_kind::send: {
-        const key name{rank, static_cast<std::size_t>(one.peer), one.round, one.slot};
-        if (const auto found = under_way_.find(name); found != under_way_.end())
-          return found->second.empty_since_received;
-        const unsigned char* const from = one.bytes > 0 ? at(one.source) : nullptr;
-        message& sent = under_way_[name];
-        if (random_() % 2 == 0) {  // eager: copied
-          sent.copied.assign(from, from + one.bytes);
-          sent.is_copied = true;
-          return true;
-        }
-        sent.from = from;  // a rendezvous: read when it is received, and only then may the send end
-        return false;
-      }
-      case step_kind::receive: {
-        const auto found = under_way_.find(key{static_cast<std::size_t>(one.peer), rank, one.round, one.slot});
-        if (found == under_way_.end()) return false;
-        message& sent = found->second;
-        if (one.bytes > 0) std::memcpy(at(one.target), sent.is_copied ? sent.copied.data() : sent.from, one.bytes);
-        sent.empty_since_received = true;
-        return true;
-      }
-      case step_kind::copy:
-        std::memcpy(at(one.target), at(one.source), one.bytes);
-        return true;
-      case step_kind::reduce_left:
-      case step_kind::reduce_right:
-        for (std::uint64_t i = 0; i < one.bytes; i += sizeof(affine)) {
-          affine source;
-          affine target;
-          std::memcpy(&source, at(one.source) + i, sizeof source);
-          std::memcpy(&target, at(one.target) + i, sizeof target);
-          target = one.kind == step_kind::reduce_left ? combined(source, target) : combined(target, source);
-          std::memcpy(at(one.target) + i, &target, sizeof target);
-        }
-        return true;
-      case step_kind::signal:
-        ++counters_[static_cast<std::size_t>(one.peer)][one.counter];
-        return true;
-      case step_kind::wait:
-        return counters_[static_cast<std::size_t>(one.peer)][one.counter] >= one.value;
-      case step_kind::join:
-        return true;
-    }
-    return false;
-  }
-
- public:
-  affine combined(affine left, affine right) const { return asked_.commutative ? sum(left, right) : then(left, right); }
-
- private:
-  struct message {
-    bytes copied;
-    const unsigned char* from = nullptr;
-    bool is_copied = false;
-    bool empty_since_received = false;
   };
-  const request& asked_;
-  const std::vector<plan>& plans_;
-  std::mt19937 random_;
-  std::vector<bytes> inputs_;  // as they were
-  std::vector<bytes> memory_[3];
-  std::vector<std::vector<std::uint32_t>> counters_;
-  std::vector<ready_steps> progress_;
-  std::vector<std::pair<std::size_t, std::uint32_t>> ready_;
-  std::map<key, message> under_way_;
-};
+}
 
-bytes folded(const random_run& run, std::size_t first, std::size_t last) {
+bytes folded(const request& asked, const random_run& run, std::size_t first, std::size_t last) {
   bytes total = run.inputs()[first];
   for (std::size_t rank = first + 1; rank < last; ++rank)
     for (std::size_t i = 0; i < total.size(); i += sizeof(affine)) {
@@ -173,7 +53,7 @@ bytes folded(const random_run& run, std::size_t first, std::size_t last) {
       affine right;
       std::memcpy(&left, &total[i], sizeof left);
       std::memcpy(&right, &run.inputs()[rank][i], sizeof right);
-      left = run.combined(left, right);
+      left = combined(asked, left, right);
       std::memcpy(&total[i], &left, sizeof left);
     }
   return total;
@@ -204,13 +84,13 @@ bytes wanted(const request& asked, const random_run& run, int rank) {
       }
       return all;
     case collective::reduce_scatter:
-      return part(folded(run, 0, ranks), asked.begin_of(rank), asked.bytes_of(rank));
+      return part(folded(asked, run, 0, ranks), asked.begin_of(rank), asked.bytes_of(rank));
     case collective::scan:
-      return folded(run, 0, own + 1);
+      return folded(asked, run, 0, own + 1);
     case collective::exscan:
-      return folded(run, 0, own);
+      return folded(asked, run, 0, own);
     default:
-      return folded(run, 0, ranks);
+      return folded(asked, run, 0, ranks);
   }
 }
 
@@ -225,7 +105,7 @@ TEST(random_runs, give_the_bytes_that_are_promised) {
                        static_cast<int>(random() % static_cast<unsigned>(hosts * ranks)), by.commutative_only);
         asked.in_place = seed % 3 == 2 && !by.not_in_place;
         const std::vector<plan> plans = generate_all(by, asked);
-        random_run run(asked, plans, seed);
+        random_run run(asked, plans, seed, operation_of(asked));
         ASSERT_TRUE(run.to_the_end()) << text_of(asked, by);
         for (int rank = 0; rank < asked.hosts.ranks(); ++rank)
           ASSERT_EQ(run.output(rank), wanted(asked, run, rank))

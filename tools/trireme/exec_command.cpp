@@ -126,11 +126,13 @@ struct exec_options {
   std::string sharing;
   std::string sharing_from;
   std::string progress;
+  bool reproducible_sums = false;
   bool stats = false;
   std::string stats_json;
 
   bool any_of_mpi() const {
-    return stats || !stats_json.empty() || !sharing.empty() || !sharing_from.empty() || !progress.empty();
+    return reproducible_sums || stats || !stats_json.empty() || !sharing.empty() || !sharing_from.empty() ||
+           !progress.empty();
   }
 };
 
@@ -227,6 +229,9 @@ void add_options(CLI::App& app, exec_options& into) {
          "which threads make progress for ranks that compute: dynamic (ranks that wait; the default), thread (a "
          "thread of each rank), or reserved,N (such threads on the last N cores, which the ranks leave)")
       ->type_name("MODE");
+  app.add_flag("--reproducible-sums", into.reproducible_sums,
+               "MPI_Reduce and MPI_Allreduce with MPI_SUM of floats and doubles: the same bits for the same "
+               "contributions, whichever rank has which");
   app.add_flag("--stats", into.stats,
                "at the end, print what each rank of an MPI program sent and copied, and how long it waited");
   app.add_option("--stats-json", into.stats_json, "the same as JSON into this file")->type_name("FILE");
@@ -259,9 +264,10 @@ std::string set_up(const exec_options& options, const std::string& name) {
     throw_nothing_to_replace(name);
   if (options.any_of_mpi() && !is_mpi) {
     throw std::invalid_argument(
-        fmt::format("--stats, --sharing and --progress are about messages of an MPI program; {}",
+        fmt::format("--stats, --sharing, --progress and --reproducible-sums are about messages of an MPI program; {}",
                     leaves_mpi ? "here they are left to the MPI library" : name + " is none that is known"));
   }
+  if (options.reproducible_sums) setenv("TRIREME_MPI_REPRODUCIBLE_SUMS", "on", 1);
   if (options.stats) setenv("TRIREME_MPI_STATISTICS", "on", 1);
   if (!options.stats_json.empty()) setenv("TRIREME_MPI_STATISTICS_FILE", options.stats_json.c_str(), 1);
   if (is_mpi) {

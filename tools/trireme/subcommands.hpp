@@ -28,6 +28,7 @@ int omp_rewrite_command(int argc, char** argv);
 int tune_command(int argc, char** argv);
 int repeat_command(int argc, char** argv);
 int plan_command(int argc, char** argv);
+int sim_command(int argc, char** argv);
 int trace_command(int argc, char** argv);
 int completion_command(int argc, char** argv);
 int manual_command(int argc, char** argv);

@@ -5,6 +5,7 @@
 #include "mpi/abi/exported.hpp"
 #include "mpi/coll/collective_arguments.hpp"
 #include "mpi/coll/reduction_arguments.hpp"
+#include "mpi/coll/reproducible_sums.hpp"
 
 namespace tri::mpi {
 namespace {
@@ -80,6 +81,8 @@ TRIREME_EXPORTED int MPI_Ibarrier(MPI_Comm comm, MPI_Request* request) {
           if (lacks_part(from, known.rank == root, to, count, type)) return leave_to_library(known);                   \
           if (order == reduction_order::of_ranks)                                                                      \
             return collectives::reduce_in_parts(in, known, from, {to, count, type}, operation, root);                  \
+          if (collectives::is_reproducible_sum(type, operation))                                                       \
+            return collectives::reproducible_reduce(in, known, from, {to, count, type}, root);                         \
           return collectives::reduce(in, known, from, {to, count, type}, operation, root);                             \
         },                                                                                                             \
         [&] { return PMPI_Reduce##suffix(from, to, count, type, operation, root, comm); }, count, type);               \
@@ -112,6 +115,8 @@ TRIREME_EXPORTED int MPI_Ibarrier(MPI_Comm comm, MPI_Request* request) {
           if (lacks_part(from, true, to, count, type)) return leave_to_library(known);                                 \
           if (order == reduction_order::of_ranks)                                                                      \
             return collectives::ordered_allreduce(in, known, from, {to, count, type}, operation);                      \
+          if (collectives::is_reproducible_sum(type, operation))                                                       \
+            return collectives::reproducible_allreduce(in, known, from, {to, count, type});                            \
           return collectives::allreduce(in, known, from, {to, count, type}, operation);                                \
         },                                                                                                             \
         [&] { return PMPI_Allreduce##suffix(from, to, count, type, operation, comm); }, count, type);                  \

@@ -56,6 +56,8 @@ int pretended_host_of(int world_rank, int ranks) {
 
 bool wants_no_kernel_copies() { return setting("TRIREME_MPI_KERNEL_COPIES") == "off"; }
 
+bool wants_reproducible_sums() { return setting("TRIREME_MPI_REPRODUCIBLE_SUMS") == "on"; }
+
 statistics_wish wished_statistics() {
   return {.table = setting("TRIREME_MPI_STATISTICS") == "on",
           .file = std::string(setting("TRIREME_MPI_STATISTICS_FILE"))};

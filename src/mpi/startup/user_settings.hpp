@@ -24,6 +24,9 @@ int pretended_host_of(int world_rank, int ranks);
 /// TRIREME_MPI_KERNEL_COPIES=off: as if the kernel refused to copy between processes.
 bool wants_no_kernel_copies();
 
+/// TRIREME_MPI_REPRODUCIBLE_SUMS=on: sums of floats and doubles depend on the contributions alone.
+bool wants_reproducible_sums();
+
 struct statistics_wish {
   bool table = false;  // on standard error
   std::string file;    // JSON; empty: none

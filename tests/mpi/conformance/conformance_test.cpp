@@ -228,5 +228,18 @@ TEST_P(conformance, floods_stay_in_bounds) {
   EXPECT_EQ(ended.status, 0) << ended.errors;
 }
 
+// The same numbers on other ranks: on request the sums have the same bits, those of the true sum.
+TEST_P(conformance, sums_are_reproducible_on_request) {
+  if (how().name == "plain" || how().name == "no_kernel_copies") GTEST_SKIP() << "a matter of the drop-in";
+  mode asked = how();
+  asked.exec += " --reproducible-sums";
+  const auto reproducible = run(with(), asked, ranks(), "reproducible_sums", "");
+  EXPECT_EQ(reproducible.status, 0) << reproducible.errors;
+  EXPECT_EQ(reproducible.output, "0 sums differ from the true one\n");
+  if (ranks() < 4) return;  // few numbers in few orders
+  const auto as_usual = run(with(), how(), ranks(), "reproducible_sums", "");
+  EXPECT_NE(as_usual.output, reproducible.output);
+}
+
 }  // namespace
 }  // namespace mpi_programs

@@ -185,7 +185,8 @@ bool check_mpi_switches() {
   for (const char* const variable :
        {"TRIREME_MPI", "TRIREME_MPI_HEAP", "TRIREME_MPI_STATIC_DATA", "TRIREME_MPI_KERNEL_COPIES"})
     check_switch(variable, "on (the default) or off");
-  check_switch("TRIREME_MPI_STATISTICS", "on or off (the default)");
+  for (const char* const variable : {"TRIREME_MPI_STATISTICS", "TRIREME_MPI_REPRODUCIBLE_SUMS"})
+    check_switch(variable, "on or off (the default)");
   return value_of("TRIREME_MPI") != "off";
 }
 

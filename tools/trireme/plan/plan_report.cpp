@@ -12,16 +12,6 @@
 namespace tri::tools {
 namespace {
 
-std::string bytes_text(std::uint64_t bytes) {
-  if (bytes < 10'000) return fmt::format("{} B", bytes);
-  double value = static_cast<double>(bytes) / 1024;
-  for (const char* unit : {"KiB", "MiB", "GiB"}) {
-    if (value < 10'000) return fmt::format("{:.1f} {}", value, unit);
-    value /= 1024;
-  }
-  return fmt::format("{:.1f} TiB", value);
-}
-
 std::string shape_text(const coll::shape& hosts) {
   std::string text = fmt::format("{} rank{} on {} host{}", hosts.ranks(), hosts.ranks() == 1 ? "" : "s", hosts.hosts(),
                                  hosts.hosts() == 1 ? "" : "s");
@@ -55,6 +45,23 @@ std::string title_of(const coll::request& asked) {
   return fmt::format("{} of {} bytes", coll::name_of(asked.what), asked.vector_bytes());
 }
 
+std::string bytes_text(std::uint64_t bytes) {
+  if (bytes < 10'000) return fmt::format("{} B", bytes);
+  double value = static_cast<double>(bytes) / 1024;
+  for (const char* unit : {"KiB", "MiB", "GiB"}) {
+    if (value < 10'000) return fmt::format("{:.1f} {}", value, unit);
+    value /= 1024;
+  }
+  return fmt::format("{:.1f} TiB", value);
+}
+
+std::string heading_of(const coll::request& asked, const coll::algorithm& by) {
+  return fmt::format("{}, {}{}{}{}\nalgorithm {}: {}\n", title_of(asked), shape_text(asked.hosts),
+                     coll::has_root(asked.what) ? fmt::format(", root {}", asked.root) : "",
+                     asked.commutative ? "" : ", in the order of ranks", asked.in_place ? ", in place" : "", by.name,
+                     by.summary);
+}
+
 plan_report report_of(const coll::request& asked, const coll::algorithm& by, const coll::cost_parameters& costs,
                       std::vector<coll::algorithm_cost> others) {
   plan_report made{asked, &by, costs, coll::generate_all(by, asked), {}, {}, std::move(others), {}};
@@ -74,10 +81,7 @@ plan_report report_of(const coll::request& asked, const coll::algorithm& by, con
 std::string table_of(const plan_report& report, int rank) {
   const coll::request& asked = report.asked;
   const coll::plan_counts& counts = report.counts;
-  std::string text = fmt::format("{}, {}{}{}{}\nalgorithm {}: {}\n\n", title_of(asked), shape_text(asked.hosts),
-                                 coll::has_root(asked.what) ? fmt::format(", root {}", asked.root) : "",
-                                 asked.commutative ? "" : ", in the order of ranks", asked.in_place ? ", in place" : "",
-                                 report.by->name, report.by->summary);
+  std::string text = heading_of(asked, *report.by) + '\n';
   const auto fact = [&](std::string_view name, const std::string& value) {
     text += fmt::format("{:<24} {}\n", name, value);
   };

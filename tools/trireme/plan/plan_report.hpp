@@ -30,6 +30,9 @@ plan_report report_of(const coll::request& asked, const coll::algorithm& by, con
 
 /// "allgather of 8 bytes".
 std::string title_of(const coll::request& asked);
+/// The same with hosts, ranks and algorithm: the first two lines of a report.
+std::string heading_of(const coll::request& asked, const coll::algorithm& by);
+std::string bytes_text(std::uint64_t bytes);
 
 /// `rank`: whose steps are listed.
 std::string table_of(const plan_report& report, int rank);
