@@ -60,6 +60,8 @@ constexpr std::array table{
 
     algorithm{"multi_object_bruck", collective::allreduce, every, true, false,
               "rounds of radix P+1; for few bytes and commutative operations", bruck_allreduce},
+    algorithm{"multi_object_gathered", collective::allreduce, every, false, false,
+              "rounds of radix P+1 gather the sums of hosts; the same bits on all ranks", gathered_allreduce},
     algorithm{"multi_object_tree", collective::allreduce, every, false, false,
               "tree of radix P+1 to the first host and back; the same bits on all ranks", tree_allreduce},
     algorithm{"multi_object_ring", collective::allreduce, every, false, false,

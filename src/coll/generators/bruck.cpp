@@ -18,29 +18,12 @@ int behind(const plan_builder& b, std::int64_t distance) {
   return static_cast<int>((b.host - distance + b.view.hosts()) % b.view.hosts());
 }
 
-}  // namespace
-
-void bruck_allgather(plan_builder& b, int senders) {
+// Gathers the ranges of all hosts at the leader, in rotated order: that of this host, of the next one, and so on
+// around. `offset_at(host, i)`: where the i-th range from a host on begins in it; of the number of hosts: the end. Its
+// own range is there when `there` ends. Returns the step of each rank with which all are.
+template <class Offset>
+step_id gather_around(plan_builder& b, int senders, const place& gathered, Offset&& offset_at, step_id there) {
   const int hosts = b.view.hosts();
-  const std::uint64_t all = b.asked.all_bytes();
-  const std::uint64_t my_begin = b.host_begin(b.host);
-  // In scratch of the leader: the blocks of this host, of the next one, and so on around.
-  const place gathered = b.leaders(buffer::scratch, b.new_scratch(all, b.rank == b.leader));
-  const auto offset_of = [&](std::int64_t index) {  // of the index-th host from here; of all of them: the end
-    const std::int64_t at = b.host + index;
-    return at < hosts ? b.host_begin(static_cast<int>(at)) - my_begin
-                      : all - my_begin + b.host_begin(static_cast<int>(at - hosts));
-  };
-  const auto offset_at = [&](int other, std::int64_t index) {  // the same, seen from another host
-    const std::uint64_t begin = b.host_begin(other);
-    const std::int64_t at = other + index;
-    return at < hosts ? b.host_begin(static_cast<int>(at)) - begin
-                      : all - begin + b.host_begin(static_cast<int>(at - hosts));
-  };
-  const auto at = [&](std::uint64_t offset) { return place{gathered.rank, gathered.where, gathered.offset + offset}; };
-
-  step_id there = b.host_barrier(
-      b.copy(b.own(buffer::input), at(b.asked.begin_of(b.rank) - my_begin), b.asked.bytes_of(b.rank), {}));
   std::uint32_t round = 0;
   for (std::int64_t reached = 1; reached < hosts; reached *= senders + 1, ++round) {
     step_id received = no_step;
@@ -50,11 +33,34 @@ void bruck_allgather(plan_builder& b, int senders) {
       const std::int64_t count = std::min(reached, hosts - distance);
       const int source = ahead(b, distance);
       const int target = behind(b, distance);
-      b.send(b.peer(target, b.local), round, gathered, offset_of(count), there);
-      received = b.receive(b.peer(source, b.local), round, at(offset_of(distance)), offset_at(source, count), {});
+      const place at{gathered.rank, gathered.where, gathered.offset + offset_at(b.host, distance)};
+      b.send(b.peer(target, b.local), round, gathered, offset_at(b.host, count), there);
+      received = b.receive(b.peer(source, b.local), round, at, offset_at(source, count), {});
     }
     there = b.host_barrier({received, there});
   }
+  return there;
+}
+
+}  // namespace
+
+void bruck_allgather(plan_builder& b, int senders) {
+  const int hosts = b.view.hosts();
+  const std::uint64_t all = b.asked.all_bytes();
+  const std::uint64_t my_begin = b.host_begin(b.host);
+  const place gathered = b.leaders(buffer::scratch, b.new_scratch(all, b.rank == b.leader));
+  const auto offset_at = [&](int other, std::int64_t index) {
+    const std::uint64_t begin = b.host_begin(other);
+    const std::int64_t at = other + index;
+    return at < hosts ? b.host_begin(static_cast<int>(at)) - begin
+                      : all - begin + b.host_begin(static_cast<int>(at - hosts));
+  };
+  const auto at = [&](std::uint64_t offset) { return place{gathered.rank, gathered.where, gathered.offset + offset}; };
+
+  const step_id there =
+      gather_around(b, senders, gathered, offset_at,
+                    b.host_barrier(b.copy(b.own(buffer::input), at(b.asked.begin_of(b.rank) - my_begin),
+                                          b.asked.bytes_of(b.rank), {})));
   const std::uint64_t to_end = all - my_begin;
   b.copy(gathered, b.own(buffer::output, my_begin), to_end, there);
   b.copy(at(to_end), b.own(buffer::output), my_begin, there);
@@ -73,6 +79,24 @@ void dissemination_barrier(plan_builder& b, int senders) {
     }
     there = b.host_barrier({received, there});
   }
+}
+
+void gathered_allreduce(plan_builder& b, int senders) {
+  const int hosts = b.view.hosts();
+  const std::uint64_t bytes = b.asked.vector_bytes();
+  // The leader's sum of its host is the first of the ranges; the other ranks have theirs for the tree only.
+  const std::uint64_t sums_at = b.new_scratch(b.rank == b.leader ? bytes * static_cast<std::uint64_t>(hosts) : bytes);
+  const place sums = b.leaders(buffer::scratch, sums_at);
+  const auto offset_at = [&](int, std::int64_t index) { return bytes * static_cast<std::uint64_t>(index); };
+  const auto sum_of = [&](int host) {
+    const int index = (host - b.host + hosts) % hosts;
+    return place{sums.rank, sums.where, sums.offset + offset_at(host, index)};
+  };
+  const step_id there =
+      gather_around(b, senders, sums, offset_at, b.host_barrier(b.reduce_tree_of_host(sums_at, bytes)));
+  step_id mine = b.copy(sum_of(0), b.own(buffer::output), bytes, there);
+  for (int host = 1; host < hosts; ++host)
+    mine = b.reduce(step_kind::reduce_right, sum_of(host), b.own(buffer::output), bytes, mine);
 }
 
 void bruck_allreduce(plan_builder& b, int senders) {

@@ -20,6 +20,8 @@ void dissemination_barrier(plan_builder& to, int senders);
 
 /// Folds in cyclic order of hosts: for commutative operations.
 void bruck_allreduce(plan_builder& to, int senders);
+/// Ordered, and each rank combines the sums of all hosts by itself.
+void gathered_allreduce(plan_builder& to, int senders);
 /// Ordered: to the first host and back.
 void tree_allreduce(plan_builder& to, int senders);
 /// Ordered: blocks of hosts are exchanged directly, then a ring.
