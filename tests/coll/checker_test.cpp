@@ -303,6 +303,7 @@ TEST(mutants, are_refused) {
       {"allgather single_leader_bruck", 80},
       {"allgather single_leader_ring", 156},
       {"allreduce multi_object_bruck", 170},
+      {"allreduce multi_object_gathered", 74},
       {"allreduce multi_object_ring", 304},
       {"allreduce multi_object_tree", 86},
       {"allreduce rabenseifner", 50},
@@ -328,11 +329,12 @@ TEST(mutants, are_refused) {
   };
   // Waits whose order the rest of the plans implies, too.
   const std::map<std::string, int> implied_waits = {
-      {"allgather multi_object_bruck", 5},  {"allgather multi_object_ring", 10},  {"allgather single_leader_bruck", 9},
-      {"allgather single_leader_ring", 10}, {"allreduce multi_object_bruck", 1},  {"allreduce multi_object_ring", 13},
-      {"allreduce multi_object_tree", 20},  {"allreduce single_leader_bruck", 1}, {"allreduce single_leader_ring", 13},
-      {"barrier multi_object", 5},          {"barrier single_leader", 9},         {"reduce multi_object", 7},
-      {"reduce single_leader", 9},          {"reduce_scatter multi_object", 22},  {"reduce_scatter single_leader", 22},
+      {"allgather multi_object_bruck", 5},  {"allgather multi_object_ring", 10}, {"allgather single_leader_bruck", 9},
+      {"allgather single_leader_ring", 10}, {"allreduce multi_object_bruck", 1}, {"allreduce multi_object_gathered", 6},
+      {"allreduce multi_object_ring", 13},  {"allreduce multi_object_tree", 20}, {"allreduce single_leader_bruck", 1},
+      {"allreduce single_leader_ring", 13}, {"barrier multi_object", 5},         {"barrier single_leader", 9},
+      {"reduce multi_object", 7},           {"reduce single_leader", 9},         {"reduce_scatter multi_object", 22},
+      {"reduce_scatter single_leader", 22},
   };
   for (const auto& [name, counted] : waits)
     EXPECT_EQ(counted.accepted, implied_waits.contains(name) ? implied_waits.at(name) : 0)

@@ -213,7 +213,7 @@ TEST(choice, fewer_rounds_pay_under_latency) {
 TEST(choice, goes_from_rounds_to_rings_with_the_size) {
   for (const auto& [what, small, large] :
        {std::tuple{collective::allgather, "multi_object_bruck", "multi_object_ring"},
-        std::tuple{collective::allreduce, "multi_object_bruck", "multi_object_ring"}}) {
+        std::tuple{collective::allreduce, "multi_object_gathered", "multi_object_ring"}}) {
     bool is_large = false;
     for (std::uint64_t count = 2; count <= 1 << 20; count *= 8) {
       const request asked = request_of(what, shape::uniform(8, 4), count);

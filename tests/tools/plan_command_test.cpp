@@ -40,7 +40,7 @@ TEST(plan_command, shows_rounds_messages_bytes_and_steps) {
 TEST(plan_command, takes_the_cheapest_algorithm_and_lists_the_others) {
   const command_result few = show("allreduce --hosts 16 --ranks 8 --size 8 --element 8 --compare");
   ASSERT_EQ(few.status, 0) << few.errors;
-  EXPECT_THAT(few.output, AllOf(HasSubstr("algorithm multi_object_bruck"), HasSubstr("recursive_doubling")));
+  EXPECT_THAT(few.output, AllOf(HasSubstr("algorithm multi_object_gathered"), HasSubstr("recursive_doubling")));
   EXPECT_LT(few.output.rfind("multi_object_bruck"), few.output.rfind("recursive_doubling"));
   const command_result ordered = show("allreduce --hosts 16 --ranks 8 --size 8 --element 8 --compare --ordered");
   ASSERT_EQ(ordered.status, 0) << ordered.errors;
