@@ -94,23 +94,24 @@ void plan_run::decline_the_rest() {
   for (std::uint32_t index = 0; index < all.size(); ++index) {
     if (!all[index].is_message() || is_begun(index)) continue;
     steps_.begin_declined();
-    begin(index, nullptr);
+    mark_begun(index);
+    driver_.decline_message(index, all[index]);
     under_way_.push_back(index);
   }
 }
 
 bool plan_run::is_begun(std::uint32_t index) const { return !is_message_begun_.empty() && is_message_begun_[index]; }
 
-void plan_run::begin(std::uint32_t index, std::byte* at) {
-  const std::vector<step>& all = steps_.steps_of().steps;
-  if (is_message_begun_.empty()) is_message_begun_.resize(all.size());
+void plan_run::mark_begun(std::uint32_t index) {
+  if (is_message_begun_.empty()) is_message_begun_.resize(steps_.steps_of().steps.size());
   is_message_begun_[index] = true;
-  driver_.begin_message(index, all[index], at);
 }
 
 // What it uses is there, and what it waits for.
 bool plan_run::is_possible(const step& one) const {
-  if ((one.has_source() && !is_there(one.source)) || (one.has_target() && !is_there(one.target))) return false;
+  const bool moves = one.bytes > 0;
+  if (moves && one.has_source() && !is_there(one.source)) return false;
+  if (moves && one.has_target() && !is_there(one.target)) return false;
   return one.kind != step_kind::wait || record_->has_reached(member_of(one.peer), one.counter, one.value);
 }
 
@@ -142,7 +143,11 @@ bool plan_run::try_step(std::uint32_t index) {
 }
 
 bool plan_run::try_message(std::uint32_t index, const step& message) {
-  if (!is_begun(index)) begin(index, address_of(message.kind == step_kind::send ? message.source : message.target));
+  if (!is_begun(index)) {
+    const place& of = message.kind == step_kind::send ? message.source : message.target;
+    mark_begun(index);
+    driver_.begin_message(index, message, message.bytes > 0 ? address_of(of) : nullptr);
+  }
   switch (driver_.test_message(index)) {
     case message_state::under_way:
       return false;

@@ -52,9 +52,11 @@ class plan_driver {
   /// to = from op to, or to op from.
   virtual void reduce(step_kind side, const std::byte* from, std::byte* to, std::uint64_t bytes) = 0;
 
-  /// A message to or from a rank of another host; `index` names it from now on. Declined, `at` is null: what is sent
-  /// says so, and what is received is dropped.
+  /// A message to or from a rank of another host; `index` names it from now on. `at`: its bytes; null where it has
+  /// none.
   virtual void begin_message(std::uint32_t index, const step& message, std::byte* at) = 0;
+  /// One that is not exchanged any more: what is sent says so, and what is received is dropped.
+  virtual void decline_message(std::uint32_t index, const step& message) = 0;
   /// Lost: also a message that its sender has declined.
   virtual message_state test_message(std::uint32_t index) = 0;
 
@@ -102,7 +104,7 @@ class plan_run {
   std::size_t help_member(std::uint32_t member, std::size_t most);
   void decline_the_rest();
   bool is_begun(std::uint32_t index) const;
-  void begin(std::uint32_t index, std::byte* at);
+  void mark_begun(std::uint32_t index);
   void leave();
   void depart();
   std::uint32_t member_of(std::int32_t rank) const { return static_cast<std::uint32_t>(rank - first_rank_); }

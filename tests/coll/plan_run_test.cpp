@@ -176,16 +176,8 @@ class world {
       for (std::uint64_t i = 0; i < bytes; ++i)
         to[i] = static_cast<std::byte>(std::to_integer<unsigned>(to[i]) + std::to_integer<unsigned>(from[i]));
     }
-    void begin_message(std::uint32_t index, const step& one, std::byte* at) override {
-      begun_[index] = {one, at};
-      if (one.kind != step_kind::send) return;
-      message& sent = all_.messages_[name_of(one)];
-      sent.is_sent = true;
-      sent.declined = at == nullptr;
-      if (at != nullptr)
-        sent.bytes.assign(reinterpret_cast<unsigned char*>(at), reinterpret_cast<unsigned char*>(at) + one.bytes);
-      all_.awake_[static_cast<std::size_t>(one.peer)] = true;
-    }
+    void begin_message(std::uint32_t index, const step& one, std::byte* at) override { begin(index, one, at, false); }
+    void decline_message(std::uint32_t index, const step& one) override { begin(index, one, nullptr, true); }
     message_state test_message(std::uint32_t index) override {
       const auto& [one, at] = begun_.at(index);
       message& found = all_.messages_[name_of(one)];
@@ -209,6 +201,16 @@ class world {
     void start_operation() { begun_.clear(); }
 
    private:
+    void begin(std::uint32_t index, const step& one, std::byte* at, bool declined) {
+      begun_[index] = {one, at};
+      if (one.kind != step_kind::send) return;
+      message& sent = all_.messages_[name_of(one)];
+      sent.is_sent = true;
+      sent.declined = declined;
+      if (at != nullptr)
+        sent.bytes.assign(reinterpret_cast<unsigned char*>(at), reinterpret_cast<unsigned char*>(at) + one.bytes);
+      all_.awake_[static_cast<std::size_t>(one.peer)] = true;
+    }
     static std::byte* at(std::vector<unsigned char>& of) { return reinterpret_cast<std::byte*>(of.data()); }
     name name_of(const step& one) const {
       const auto peer = static_cast<std::size_t>(one.peer);
@@ -356,6 +358,11 @@ TEST(plan_run, a_rank_that_computes_keeps_none_waiting) {
 TEST(plan_run, messages_between_hosts_arrive) {
   expect_no_fault({vector_of(collective::allreduce, 2, 2, 2), "multi_object_bruck"}, 1000);
   expect_no_fault({vector_of(collective::broadcast, 3, 1, 1), "multi_object", 2, 1}, 50);
+  expect_no_fault({vector_of(collective::allreduce, 2, 2, 1), "multi_object_gathered"}, 1000);
+}
+TEST(plan_run, messages_without_bytes_arrive) {
+  expect_no_fault({vector_of(collective::barrier, 2, 2, 0), "multi_object"}, 100);
+  expect_no_fault({vector_of(collective::barrier, 3, 1, 0), "multi_object", 2, 1}, 50);
 }
 TEST(plan_run, a_lost_host_leaves_no_rank_waiting) {
   for (const int lost : {0, 1, 2}) {

@@ -59,6 +59,7 @@ class thread_driver final : public plan_driver {
     }
   }
   void begin_message(std::uint32_t, const step&, std::byte*) override { FAIL() << "there is one host"; }
+  void decline_message(std::uint32_t, const step&) override { FAIL() << "there is one host"; }
   message_state test_message(std::uint32_t) override { return message_state::lost; }
   void wake_others() override {}
 

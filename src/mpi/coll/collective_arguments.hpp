@@ -11,6 +11,7 @@
 #include "mpi/abi/abi.hpp"
 #include "mpi/abi/counted_calls.hpp"
 #include "mpi/coll/collectives.hpp"
+#include "mpi/coll/collectives_across_hosts.hpp"
 #include "mpi/comm/communicators.hpp"
 #include "mpi/datatypes/datatypes.hpp"
 #include "mpi/p2p/requests.hpp"
@@ -20,6 +21,7 @@
 namespace tri::mpi {
 
 using collectives::elements;
+namespace across_hosts = collectives::across_hosts;
 using collectives::parts;
 
 inline bool is_root(const communicator& comm, int root) { return root >= 0 && root < comm.size(); }
@@ -46,14 +48,14 @@ inline int leave_to_library(communicator& known) {
   return pass_through;
 }
 
-/// Runs `body(session, communicator)` when the communicator is intercepted.
+/// Runs `body(session, communicator)` when the communicator is intercepted, also one that spans hosts.
 template <class Body, class Library>
 int collective(MPI_Comm comm, Body&& body, Library&& library, MPI_Count count = -1,
                MPI_Datatype type = MPI_DATATYPE_NULL, const char* name = __builtin_FUNCTION()) {
   return counted(
       {name, comm, count, type},
       [&](session& in) {
-        communicator* const known = communicators::find_on_one_host(comm);
+        communicator* const known = communicators::find(comm);
         if (known == nullptr) return pass_through;
         const int error = body(in, *known);
         return error == pass_through ? pass_through : report(comm, error);

@@ -41,6 +41,7 @@ TRIREME_EXPORTED int MPI_Ibarrier(MPI_Comm comm, MPI_Request* request) {
   return collective(
       comm,
       [&](session& in, communicator& known) {
+        if (known.spans_hosts()) return across_hosts::run(in, known, request, across_hosts::barrier(known));
         return add_request(in, known, request, collectives::begin_barrier(in, known));
       },
       [&] { return PMPI_Ibarrier(comm, request); });
@@ -64,6 +65,8 @@ TRIREME_EXPORTED int MPI_Ibarrier(MPI_Comm comm, MPI_Request* request) {
         [&](session& in, communicator& known) {                                                                        \
           if (!is_valid(count, type) || !is_root(known, root)) return pass_through;                                    \
           if (lacks_buffer(buffer, count, type)) return leave_to_library(known);                                       \
+          if (known.spans_hosts())                                                                                     \
+            return across_hosts::run(in, known, request, across_hosts::broadcast(known, {buffer, count, type}, root)); \
           return run(in, known, request, [&](collectives::operation& all) {                                            \
             collectives::begin_broadcast(all, {buffer, count, type}, root);                                            \
           });                                                                                                          \
@@ -79,7 +82,7 @@ TRIREME_EXPORTED int MPI_Ibarrier(MPI_Comm comm, MPI_Request* request) {
           const reduction_order order = order_of(type, operation);                                                     \
           if (order == reduction_order::unknown) return pass_through;                                                  \
           if (lacks_part(from, known.rank == root, to, count, type)) return leave_to_library(known);                   \
-          if (order == reduction_order::of_ranks)                                                                      \
+          if (order == reduction_order::of_ranks && !known.spans_hosts())                                              \
             return collectives::reduce_in_parts(in, known, from, {to, count, type}, operation, root);                  \
           if (collectives::is_reproducible_sum(type, operation))                                                       \
             return collectives::reproducible_reduce(in, known, from, {to, count, type}, root);                         \
@@ -95,6 +98,9 @@ TRIREME_EXPORTED int MPI_Ibarrier(MPI_Comm comm, MPI_Request* request) {
           const nonblocking_way way = way_of_sum(known, count, type, operation);                                       \
           if (way == nonblocking_way::library || !is_root(known, root)) return pass_through;                           \
           if (lacks_part(from, known.rank == root, to, count, type)) return leave_to_library(known);                   \
+          if (known.spans_hosts())                                                                                     \
+            return across_hosts::run(in, known, request,                                                               \
+                                     across_hosts::reduce(known, from, {to, count, type}, operation, root));           \
           if (way == nonblocking_way::plan)                                                                            \
             return add_request(                                                                                        \
                 in, known, request,                                                                                    \
@@ -113,7 +119,7 @@ TRIREME_EXPORTED int MPI_Ibarrier(MPI_Comm comm, MPI_Request* request) {
           const reduction_order order = is_valid(count, type) ? order_of(type, operation) : reduction_order::unknown;  \
           if (order == reduction_order::unknown) return pass_through;                                                  \
           if (lacks_part(from, true, to, count, type)) return leave_to_library(known);                                 \
-          if (order == reduction_order::of_ranks)                                                                      \
+          if (order == reduction_order::of_ranks && !known.spans_hosts())                                              \
             return collectives::ordered_allreduce(in, known, from, {to, count, type}, operation);                      \
           if (collectives::is_reproducible_sum(type, operation))                                                       \
             return collectives::reproducible_allreduce(in, known, from, {to, count, type});                            \
@@ -129,6 +135,9 @@ TRIREME_EXPORTED int MPI_Ibarrier(MPI_Comm comm, MPI_Request* request) {
           const nonblocking_way way = way_of_sum(known, count, type, operation);                                       \
           if (way == nonblocking_way::library) return pass_through;                                                    \
           if (lacks_part(from, true, to, count, type)) return leave_to_library(known);                                 \
+          if (known.spans_hosts())                                                                                     \
+            return across_hosts::run(in, known, request,                                                               \
+                                     across_hosts::allreduce(known, from, {to, count, type}, operation));              \
           if (way == nonblocking_way::plan)                                                                            \
             return add_request(in, known, request,                                                                     \
                                collectives::begin_allreduce_in_parts(in, known, from, {to, count, type}, operation));  \

@@ -5,6 +5,7 @@
 #include <bit>
 #include <vector>
 
+#include "mpi/coll/collectives_across_hosts.hpp"
 #include "mpi/coll/planned_collective.hpp"
 #include "mpi/coll/shm_steps.hpp"
 #include "mpi/engine/shm_collective.hpp"
@@ -71,6 +72,7 @@ bool pays_as_plan(const elements& of) {
 
 // Otherwise dissemination: in round k every rank receives from the rank 2^k before it (Hensgen, Finkel, Manber 1988).
 int barrier(session& in, communicator& comm) {
+  if (comm.spans_hosts()) return across_hosts::run(in, comm, nullptr, across_hosts::barrier(comm));
   if (fits_shm_collective(in, 0)) {
     combine_in_shm(in, comm, nullptr, 0, [](shm_collective&) {});
     return MPI_SUCCESS;
@@ -90,6 +92,7 @@ int barrier(session& in, communicator& comm) {
 
 // Binomial tree.
 int broadcast(session& in, communicator& comm, const elements& data, int root) {
+  if (comm.spans_hosts()) return across_hosts::run(in, comm, nullptr, across_hosts::broadcast(comm, data, root));
   operation all(in, comm);
   const int size = all.size();
   const int relative = (all.rank() - root + size) % size;
@@ -106,6 +109,8 @@ int broadcast(session& in, communicator& comm, const elements& data, int root) {
 }
 
 int reduce(session& in, communicator& comm, const void* from, const elements& to, MPI_Op operation_, int root) {
+  if (comm.spans_hosts())
+    return across_hosts::run(in, comm, nullptr, across_hosts::reduce(comm, from, to, operation_, root));
   if (pays_as_plan(to))
     if (const int error = reduce_in_parts(in, comm, from, to, operation_, root); error != pass_through) return error;
   operation all(in, comm);
@@ -148,6 +153,8 @@ void allreduce_by_exchange(session& in, communicator& comm, const void* own, std
 
 // Otherwise recursive doubling.
 int allreduce(session& in, communicator& comm, const void* from, const elements& to, MPI_Op operation_) {
+  if (comm.spans_hosts())
+    return across_hosts::run(in, comm, nullptr, across_hosts::allreduce(comm, from, to, operation_));
   const buffer_type& type = datatypes::find(to.type);
   const std::size_t bytes = static_cast<std::size_t>(to.count) * type.bytes;
   const void* const own = own_part(from, to.address);

@@ -29,6 +29,7 @@ struct equal_parts {
   equal_parts(const void* start, MPI_Count each, MPI_Datatype of_type)
       : address(const_cast<void*>(start)), count(each), type(of_type), extent(extent_of(of_type)) {}
   bool are_valid(int) const { return is_valid(count, type) && !lacks_buffer(address, count, type); }
+  elements whole(int ranks) const { return {address, count * ranks, type}; }
   parts all() const {
     return {[](const void* description, int rank) {
               const auto& self = *static_cast<const equal_parts*>(description);
@@ -111,22 +112,47 @@ bool are_valid(const communicator& known, const elements& own, const Parts&... p
   return is_own_valid && (parts.are_valid(known.size()) && ...);
 }
 
+// On a communicator that spans hosts equal parts run a plan; others need the counts of all on every rank.
+template <class Choose>
+int across(session& in, communicator& known, MPI_Request* request, const equal_parts& some, Choose&& choose) {
+  return across_hosts::run(in, known, request, choose(some.whole(known.size())));
+}
+template <class Parts, class Choose>
+int across(session&, communicator&, MPI_Request*, const Parts&, Choose&&) {
+  return pass_through;
+}
+
+elements whole_of(const equal_parts& of, int ranks) { return of.whole(ranks); }
+template <class Parts>
+elements whole_of(const Parts&, int) {
+  return {};
+}
+
 // Nonblocking where there is a request.
 template <class Parts>
 int gather(session& in, communicator& known, MPI_Request* request, const elements& from, const Parts& to, int root) {
   if (!is_root(known, root)) return pass_through;
   if (!are_valid(known, from, to)) return leave_to_library(known);
+  if (known.spans_hosts())
+    return across(in, known, request, to,
+                  [&](const elements& whole) { return across_hosts::gather(known, from, whole, root); });
   return run(in, known, request, [&](operation& all) { begin_gather(all, from, to.all(), root); });
 }
 template <class Parts>
 int scatter(session& in, communicator& known, MPI_Request* request, const Parts& from, const elements& to, int root) {
   if (!is_root(known, root)) return pass_through;
   if (!are_valid(known, to, from)) return leave_to_library(known);
+  if (known.spans_hosts())
+    return across(in, known, request, from,
+                  [&](const elements& whole) { return across_hosts::scatter(known, whole, to, root); });
   return run(in, known, request, [&](operation& all) { begin_scatter(all, from.all(), to, root); });
 }
 template <class Parts>
 int allgather(session& in, communicator& known, MPI_Request* request, const elements& from, const Parts& to) {
   if (!are_valid(known, from, to)) return leave_to_library(known);
+  if (known.spans_hosts())
+    return across(in, known, request, to,
+                  [&](const elements& whole) { return across_hosts::allgather(known, from, whole); });
   return run(in, known, request, [&](operation& all) { begin_allgather(all, from, to.all()); });
 }
 // In place it is the library's, on all ranks.
@@ -134,6 +160,10 @@ template <class Parts>
 int alltoall(session& in, communicator& known, MPI_Request* request, const Parts& from, const Parts& to) {
   if (from.address == MPI_IN_PLACE) return pass_through;
   if (!are_valid(known, elements{}, from, to)) return leave_to_library(known);
+  if (known.spans_hosts())
+    return across(in, known, request, from, [&](const elements& sent) {
+      return across_hosts::alltoall(known, sent, whole_of(to, known.size()));
+    });
   return run(in, known, request, [&](operation& all) { begin_alltoall(all, from.all(), to.all()); });
 }
 

@@ -29,8 +29,7 @@ std::byte* allocate(session& in, std::size_t bytes) {
 }
 
 // The first member that needs it makes it.
-coll::operation_table* table_of(session& in, const communicator& comm) {
-  shm_collective& shared = *comm.barrier;
+coll::operation_table* table_of(session& in, shm_collective& shared) {
   if (void* const there = shared.plan_memory()) return static_cast<coll::operation_table*>(there);
   if (shared.is_without_plans()) return nullptr;
   std::byte* const memory = allocate(in, coll::operation_table::size_for());
@@ -88,6 +87,17 @@ std::shared_ptr<const coll::plan> plan_of_rank(communicator& comm, const planned
   return found;
 }
 
+// Of the plan: by host.
+int place_of(const communicator& comm, int rank) {
+  return comm.spans_hosts() ? comm.hosts->place_of[static_cast<std::size_t>(rank)] : rank;
+}
+
+// The parts of the tag of a message between hosts. Messages of one sender and tag do not pass each other, so operations
+// far apart may share theirs.
+constexpr int slot_bits = 4;
+constexpr int round_bits = 12;
+constexpr std::uint64_t operations_with_tags = std::uint64_t{1} << 12;
+
 // What all ranks have to ask for alike.
 std::uint64_t digest_of(const coll::request& of) {
   std::uint64_t digest = os::hashed_word(os::hash_of_nothing, static_cast<std::uint64_t>(of.what));
@@ -103,8 +113,8 @@ std::uint64_t digest_of(const coll::request& of) {
 coll::request planned_collective::request_of(const communicator& comm, const planned_request& asked) {
   coll::request made;
   made.what = asked.what;
-  made.hosts = coll::shape::uniform(1, comm.size());
-  made.root = asked.root;
+  made.hosts = comm.spans_hosts() ? comm.hosts->shape : coll::shape::uniform(1, comm.size());
+  made.root = place_of(comm, asked.root);
   made.blocks = asked.blocks;
   made.extent = static_cast<std::uint32_t>(asked.element_bytes);
   // All ranks say so or none, of an allreduce. Of others each rank may for itself, and the others do not know: then its
@@ -116,7 +126,7 @@ coll::request planned_collective::request_of(const communicator& comm, const pla
 
 std::unique_ptr<planned_collective> planned_collective::begin(session& in, communicator& comm,
                                                               const planned_request& asked) {
-  coll::operation_table* const shared = table_of(in, comm);
+  coll::operation_table* const shared = table_of(in, *comm.barrier);
   if (shared == nullptr) return nullptr;
   return std::unique_ptr<planned_collective>(new planned_collective(in, comm, *shared, asked));
 }
@@ -127,17 +137,21 @@ planned_collective::planned_collective(session& in, communicator& comm, coll::op
       comm_(comm),
       asked_(asked),
       request_(request_of(comm, asked)),
-      plan_(plan_of_rank(comm, asked, request_, comm.rank)),
-      calls_library_(coll::reduces(asked.what) && !element_operation::of(asked.type, asked.operation).is_ours()) {
-  run_ = std::make_unique<coll::plan_run>(*plan_, shared, 0, static_cast<std::uint32_t>(comm.size()),
-                                          comm.collectives++, digest_of(request_), *this);
+      plan_(plan_of_rank(comm, asked, request_, place_of(comm, comm.rank))),
+      calls_library_(comm.spans_hosts() ||
+                     (coll::reduces(asked.what) && !element_operation::of(asked.type, asked.operation).is_ours())),
+      operation_(comm.collectives++) {
+  const int host = comm.spans_hosts() ? comm.hosts->host : 0;
+  run_ = std::make_unique<coll::plan_run>(*plan_, shared, request_.hosts.first_rank(host),
+                                          static_cast<std::uint32_t>(request_.hosts.ranks_of(host)), operation_,
+                                          digest_of(request_), *this);
   run_->advance(false);
   under_way.push_back(this);
   in_.set_advance(session::advancing::collectives, &advance_all);
 }
 
 planned_collective::~planned_collective() {
-  in_.ranks().wait([this] { return is_done(in_); });
+  in_.ranks().wait([this] { return is_done(in_); }, asks_library());
   std::erase(under_way, this);
   if (under_way.empty()) in_.set_advance(session::advancing::collectives, nullptr);
 }
@@ -183,8 +197,10 @@ bool planned_collective::open(buffers& own) {
   const bool keeps_input = is_in_place && coll::has_root(asked_.what);
   const bool keeps_output = is_in_place && !keeps_input && asked_.what != coll::collective::scan;
   const void* const from = own_part(asked_.from, asked_.to);
-  if (input_bytes > 0 && !keeps_input) own.input = in_.ranks().shared_address(from, input_bytes);
-  if (output_bytes > 0 && !is_one_buffer && !keeps_output)
+  const bool packs_input = asked_.packed_from.is_needed();
+  const bool packs_output = asked_.packed_to.is_needed();
+  if (input_bytes > 0 && !keeps_input && !packs_input) own.input = in_.ranks().shared_address(from, input_bytes);
+  if (output_bytes > 0 && !is_one_buffer && !keeps_output && !packs_output)
     own.output = in_.ranks().shared_address(asked_.to, output_bytes);
   const auto aligned = [](std::uint64_t bytes) { return (bytes + 63) / 64 * 64; };
   const std::uint64_t input_at = aligned(plan_->scratch_bytes);
@@ -198,7 +214,10 @@ bool planned_collective::open(buffers& own) {
   std::uninitialized_value_construct_n(own.steps, own.step_count);
   if (own.input == nullptr && input_bytes > 0) {
     own.input = own.scratch + input_at;
-    std::memcpy(own.input, from, input_bytes);
+    if (packs_input)
+      pack(from, asked_.packed_from.count, asked_.packed_from.type, own.input);
+    else
+      std::memcpy(own.input, from, input_bytes);
     if (is_one_buffer) staged_output_ = own.input;
   }
   if (stages_output && output_bytes > 0) own.output = staged_output_ = own.scratch + output_at;
@@ -207,7 +226,12 @@ bool planned_collective::open(buffers& own) {
 }
 
 void planned_collective::close() {
-  if (staged_output_ != nullptr) std::memcpy(asked_.to, staged_output_, request_.output_bytes(plan_->rank));
+  const std::uint64_t bytes = request_.output_bytes(plan_->rank);
+  if (staged_output_ == nullptr) return;
+  if (asked_.packed_to.is_needed())
+    unpack(staged_output_, bytes, asked_.to, asked_.packed_to.count, asked_.packed_to.type);
+  else
+    std::memcpy(asked_.to, staged_output_, bytes);
 }
 
 void planned_collective::release(const buffers& of_member) {
@@ -233,9 +257,50 @@ void planned_collective::reduce(coll::step_kind side, const std::byte* from, std
   std::copy(right.begin(), right.end(), to);
 }
 
-// All ranks are on this host: its plans have no messages.
-void planned_collective::begin_message(std::uint32_t, const coll::step&, std::byte*) {}
-coll::message_state planned_collective::test_message(std::uint32_t) { return coll::message_state::lost; }
+// A message that has been declined has no bytes; one that has none to begin with, one.
+void planned_collective::begin_message(std::uint32_t index, const coll::step& message, std::byte* at) {
+  carried_message& one = carried_[index];
+  if (at != nullptr) return carry(message, at, message.bytes, one);
+  one.own.resize(1);
+  carry(message, one.own.data(), 1, one);
+}
+
+void planned_collective::decline_message(std::uint32_t index, const coll::step& message) {
+  carried_message& one = carried_[index];
+  const bool is_send = message.kind == coll::step_kind::send;
+  one.own.resize(is_send ? 0 : std::max<std::uint64_t>(message.bytes, 1));
+  carry(message, one.own.data(), one.own.size(), one);
+}
+
+void planned_collective::carry(const coll::step& message, std::byte* at, std::uint64_t bytes, carried_message& one) {
+  const int peer = comm_.hosts->rank_at[static_cast<std::size_t>(message.peer)];
+  const auto tag =
+      static_cast<int>((operation_ % operations_with_tags << round_bits | message.round) << slot_bits | message.slot);
+  one.bytes = bytes;
+  one.is_receive = message.kind == coll::step_kind::receive;
+  const int error = one.is_receive
+                        ? PMPI_Irecv(at, static_cast<int>(bytes), MPI_BYTE, peer, tag, comm_.carrier, &one.request)
+                        : PMPI_Isend(at, static_cast<int>(bytes), MPI_BYTE, peer, tag, comm_.carrier, &one.request);
+  one.has_failed = error != MPI_SUCCESS;
+}
+
+coll::message_state planned_collective::test_message(std::uint32_t index) {
+  [[maybe_unused]] const abi::without_yields looking;
+  const auto found = carried_.find(index);
+  carried_message& one = found->second;
+  int flag = 1;
+  MPI_Status status{};
+  if (!one.has_failed) one.has_failed = PMPI_Test(&one.request, &flag, &status) != MPI_SUCCESS;
+  if (!one.has_failed && flag == 0) return coll::message_state::under_way;
+  if (!one.has_failed && one.is_receive) {
+    int came = 0;
+    PMPI_Get_elements(&status, MPI_BYTE, &came);
+    one.has_failed = static_cast<std::uint64_t>(came) != one.bytes;
+  }
+  const bool is_lost = one.has_failed;
+  carried_.erase(found);
+  return is_lost ? coll::message_state::lost : coll::message_state::complete;
+}
 
 const coll::plan* planned_collective::plan_of(std::int32_t rank) {
   if (plans_of_others_.empty()) plans_of_others_.resize(static_cast<std::size_t>(comm_.size()));
@@ -245,14 +310,21 @@ const coll::plan* planned_collective::plan_of(std::int32_t rank) {
 }
 
 void planned_collective::wake_others() {
-  for (int rank = 0; rank < comm_.size(); ++rank)
+  const auto wake = [this](int rank) {
     if (rank != comm_.rank) in_.ranks().wake_after_store(comm_.number_of[static_cast<std::size_t>(rank)]);
+  };
+  if (comm_.spans_hosts())
+    std::ranges::for_each(comm_.hosts->ranks_here(), wake);
+  else
+    for (int rank = 0; rank < comm_.size(); ++rank) wake(rank);
 }
+
+bool reserve_plan_memory(session& in, shm_collective& shared) { return table_of(in, shared) != nullptr; }
 
 int run_planned(session& in, communicator& comm, const planned_request& asked) {
   const auto all = planned_collective::begin(in, comm, asked);
   if (all == nullptr) return pass_through;
-  in.ranks().wait([&] { return all->is_done(in); });
+  in.ranks().wait([&] { return all->is_done(in); }, all->asks_library());
   return all->finish(in);
 }
 

@@ -1,6 +1,7 @@
-// Collective operations of the ranks of one host that run a plan (src/coll): in shared memory, without messages.
-// Blocking and nonblocking ones are the same. A rank does its steps in every wait and poll of its program; ranks that
-// wait and have nothing else to do take the steps of those that compute, or are in the MPI library.
+// Collective operations that run a plan (src/coll): inside a host in shared memory, between hosts by messages of the
+// MPI library on a communicator of their own. Blocking and nonblocking ones are the same. A rank does its steps in
+// every wait and poll of its program; ranks that wait and have nothing else to do take the steps of those that compute,
+// or are in the MPI library. Messages are moved by their own rank.
 #pragma once
 
 #include <mpi.h>
@@ -9,6 +10,7 @@
 #include <cstdint>
 #include <limits>
 #include <memory>
+#include <unordered_map>
 #include <vector>
 
 #include "coll/algorithms.hpp"
@@ -26,7 +28,16 @@ inline bool has_plain_elements(const buffer_type& type) {
   return type.is_plain && type.bytes > 0 && type.bytes <= std::numeric_limits<std::uint32_t>::max();
 }
 
-/// The same on all ranks but for the addresses. Elements are plain: contiguous, without gaps.
+/// A user's buffer of a type with gaps: packed into memory of ours, or unpacked from there. Without a type: there is
+/// none.
+struct packed_buffer {
+  MPI_Count count = 0;
+  buffer_type type;
+  std::shared_ptr<void> kept = {};  // what the type needs, if it is the library's alone
+  bool is_needed() const { return type.handle != MPI_DATATYPE_NULL; }
+};
+
+/// The same on all ranks but for the buffers. Elements are plain: contiguous, without gaps.
 struct planned_request {
   coll::collective what = coll::collective::barrier;
   const char* algorithm = "multi_object";
@@ -37,6 +48,8 @@ struct planned_request {
   std::size_t element_bytes = 1;
   MPI_Op operation = MPI_OP_NULL;
   int root = 0;
+  packed_buffer packed_from;
+  packed_buffer packed_to;
 };
 
 class planned_collective final : public nonblocking_operation, public coll::plan_driver {
@@ -47,6 +60,7 @@ class planned_collective final : public nonblocking_operation, public coll::plan
 
   bool is_done(session& in) override;
   int finish(session& in) override;
+  bool asks_library() const override { return comm_.spans_hosts(); }
 
  private:
   planned_collective(session& in, communicator& comm, coll::operation_table& shared, const planned_request& asked);
@@ -62,9 +76,18 @@ class planned_collective final : public nonblocking_operation, public coll::plan
   void copy(const std::byte* from, std::byte* to, std::uint64_t bytes) override;
   void reduce(coll::step_kind side, const std::byte* from, std::byte* to, std::uint64_t bytes) override;
   void begin_message(std::uint32_t index, const coll::step& message, std::byte* at) override;
+  void decline_message(std::uint32_t index, const coll::step& message) override;
   coll::message_state test_message(std::uint32_t index) override;
   const coll::plan* plan_of(std::int32_t rank) override;
   void wake_others() override;
+  struct carried_message {
+    MPI_Request request = MPI_REQUEST_NULL;
+    std::uint64_t bytes = 0;
+    bool is_receive = false;
+    bool has_failed = false;
+    std::vector<std::byte> own;  // in place of what the program does not get, or of nothing
+  };
+  void carry(const coll::step& message, std::byte* at, std::uint64_t bytes, carried_message& one);
   void reduce_local(const std::byte* left, std::byte* sum, std::uint64_t bytes) const;
 
   session& in_;
@@ -72,16 +95,20 @@ class planned_collective final : public nonblocking_operation, public coll::plan
   planned_request asked_;
   coll::request request_;
   std::shared_ptr<const coll::plan> plan_;
-  const bool calls_library_;  // or the program's function: not on a thread that neither knows
+  const bool calls_library_;       // or the program's function: not on a thread that neither knows
+  const std::uint64_t operation_;  // of the communicator
   std::vector<std::shared_ptr<const coll::plan>> plans_of_others_;  // by rank; those that were asked for
   int idle_ = 0;                                                    // calls in a row that found nothing to do
   std::byte* staged_output_ = nullptr;                              // of an output that other ranks cannot access
   std::unique_ptr<coll::plan_run> run_;
+  std::unordered_map<std::uint32_t, carried_message> carried_;  // under way, by step
 };
 
 /// Waits for it. `pass_through` where it could not begin.
 int run_planned(session& in, communicator& comm, const planned_request& asked);
 
+/// Of a communicator that spans hosts: before it is used. False: there is none.
+bool reserve_plan_memory(session& in, shm_collective& shared);
 /// By the last member that leaves the communicator.
 void release_plan_memory(session& in, const communicator& comm);
 

@@ -24,6 +24,8 @@ int scan(session& in, communicator& known, const void* from, const collectives::
          bool is_exclusive, MPI_Request* request) {
   if (!is_ours(to.count, to.type, operation, request != nullptr)) return pass_through;
   if (lacks_part(from, !is_exclusive || known.rank > 0, to.address, to.count, to.type)) return leave_to_library(known);
+  if (known.spans_hosts())
+    return across_hosts::run(in, known, request, across_hosts::scan(known, from, to, operation, is_exclusive));
   if (request == nullptr) return collectives::scan(in, known, from, to, operation, is_exclusive);
   return add_request(in, known, request, collectives::begin_scan(in, known, from, to, operation, is_exclusive));
 }
@@ -36,6 +38,9 @@ int reduce_scatter(session& in, communicator& known, const void* from, void* to,
   const auto all = static_cast<MPI_Count>(std::accumulate(counts.begin(), counts.end(), std::uint64_t{0}));
   if (lacks_buffer(from == MPI_IN_PLACE ? to : from, all, type) || lacks_buffer(to, mine, type))
     return leave_to_library(known);
+  if (known.spans_hosts())
+    return across_hosts::run(in, known, request,
+                             across_hosts::reduce_scatter(known, from, to, counts, type, operation));
   if (request == nullptr) return collectives::reduce_scatter(in, known, from, to, counts, type, operation);
   return add_request(in, known, request,
                      collectives::begin_reduce_scatter(in, known, from, to, counts, type, operation));

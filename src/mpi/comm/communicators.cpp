@@ -1,6 +1,7 @@
 #include "mpi/comm/communicators.hpp"
 
 #include <algorithm>
+#include <array>
 #include <memory>
 #include <numeric>
 #include <optional>
@@ -36,6 +37,7 @@ struct agreement {
 
 // This rank has no operation pending on it any more; others may.
 void leave(const communicator& comm) {
+  if (MPI_Comm carrier = comm.carrier; carrier != MPI_COMM_NULL) PMPI_Comm_free(&carrier);
   if (!comm.barrier->leave_for_good()) return;
   session& in = *session::active();
   collectives::release_plan_memory(in, comm);
@@ -57,8 +59,6 @@ agreement new_agreement(session& in, std::size_t members) {
 void remember(MPI_Comm handle, int rank, std::vector<std::uint32_t> number_of, const agreement& agreed) {
   if (agreed.barrier == 0) return;
   auto made = std::make_unique<communicator>();
-  if (std::ranges::find(number_of, on_another_host) != number_of.end())
-    made->across = std::make_shared<receives_across_hosts>(handle);
   made->handle = handle;
   made->rank = rank;
   made->number_of = std::move(number_of);
@@ -95,6 +95,10 @@ class agreement_across_hosts {
     first_here_ = static_cast<std::size_t>(std::ranges::find_if(number_of_, is_here) - number_of_.begin());
     if (is_first_here())
       mine_ = new_agreement(in, static_cast<std::size_t>(std::ranges::count_if(number_of_, is_here)));
+    if (mine_.barrier > 1 && !collectives::reserve_plan_memory(in, *reinterpret_cast<shm_collective*>(mine_.barrier))) {
+      in.ranks().blocks().release(reinterpret_cast<void*>(mine_.barrier));
+      mine_.barrier = 0;
+    }
   }
   // Each member gives its part, and gets those of all.
   template <class Gather>
@@ -102,11 +106,21 @@ class agreement_across_hosts {
     return library(&mine_, static_cast<int>(sizeof mine_), MPI_BYTE, all_.data(), static_cast<int>(sizeof mine_),
                    MPI_BYTE);
   }
+  // The same for all members.
+  bool is_made() const { return std::ranges::find(all_, std::uint64_t{0}, &agreement::barrier) == all_.end(); }
   // With the call guard.
-  void remember(session& in, MPI_Comm handle) {
-    if (std::ranges::find(all_, std::uint64_t{0}, &agreement::barrier) == all_.end())
-      return mpi::remember(handle, rank_, std::move(number_of_), {all_[0].context, all_[first_here_].barrier});
-    if (is_first_here() && mine_.barrier != 0) in.ranks().blocks().release(reinterpret_cast<void*>(mine_.barrier));
+  void remember(MPI_Comm handle, std::shared_ptr<const communicator_hosts> hosts, MPI_Comm carrier) {
+    mpi::remember(handle, rank_, std::move(number_of_), {all_[0].context, all_[first_here_].barrier});
+    communicator& made = *communicators::find(handle);
+    made.across = std::make_shared<receives_across_hosts>(handle);
+    made.hosts = std::move(hosts);
+    made.carrier = carrier;
+  }
+  void give_up(session& in) const {
+    if (!is_first_here() || mine_.barrier == 0) return;
+    auto* const barrier = reinterpret_cast<shm_collective*>(mine_.barrier);
+    in.ranks().blocks().release(barrier->plan_memory());
+    in.ranks().blocks().release(barrier);
   }
 
  private:
@@ -119,7 +133,8 @@ class agreement_across_hosts {
   std::vector<agreement> all_;
 };
 
-void agree_across_hosts(session& in, MPI_Comm handle, std::vector<std::uint32_t> number_of) {
+void agree_across_hosts(session& in, MPI_Comm handle, std::vector<std::uint32_t> number_of,
+                        std::span<const int> host_of) {
   int rank = 0;
   PMPI_Comm_rank(handle, &rank);
   std::optional<agreement_across_hosts> agreeing;
@@ -128,22 +143,39 @@ void agree_across_hosts(session& in, MPI_Comm handle, std::vector<std::uint32_t>
     agreeing.emplace(in, rank, std::move(number_of));
   }
   agreeing->gather([&](auto... arguments) { return PMPI_Allgather(arguments..., handle); });
+  if (!agreeing->is_made()) {
+    const call_guard guard(in);
+    return agreeing->give_up(in);
+  }
+  auto hosts = std::make_shared<communicator_hosts>(find_communicator_hosts(host_of, rank));
+  const MPI_Comm carrier = make_carrier(handle);
   const call_guard guard(in);
-  agreeing->remember(in, handle);
+  agreeing->remember(handle, std::move(hosts), carrier);
 }
 
-// A duplication in progress of a communicator that spans hosts: both parts are the library's.
+// A duplication in progress of a communicator that spans hosts: all parts are the library's.
 class duplication_across_hosts final : public nonblocking_operation {
  public:
   duplication_across_hosts(session& in, const communicator& of, MPI_Comm made, MPI_Request library, touch_order touched)
-      : agreeing_(in, of.rank, of.number_of), made_(made), library_{library, MPI_REQUEST_NULL}, touched_(touched) {
+      : agreeing_(in, of.rank, of.number_of),
+        made_(made),
+        library_{library, MPI_REQUEST_NULL, MPI_REQUEST_NULL},
+        touched_(touched),
+        hosts_(of.hosts) {
+    PMPI_Comm_idup(of.carrier, &carrier_, &library_[2]);
     agreeing_.gather([&](auto... arguments) { return PMPI_Iallgather(arguments..., of.handle, &library_[1]); });
   }
-  bool is_done(session&) override { return is_done_in_library(library_[0]) && is_done_in_library(library_[1]); }
+  bool is_done(session&) override { return std::ranges::all_of(library_, is_done_in_library); }
   int finish(session& in) override {
-    const int error = PMPI_Waitall(2, library_, MPI_STATUSES_IGNORE);
+    const int error = PMPI_Waitall(static_cast<int>(library_.size()), library_.data(), MPI_STATUSES_IGNORE);
     if (error != MPI_SUCCESS) return error;
-    agreeing_.remember(in, made_);
+    if (!agreeing_.is_made()) {
+      agreeing_.give_up(in);
+      PMPI_Comm_free(&carrier_);
+      return error;
+    }
+    PMPI_Comm_set_errhandler(carrier_, MPI_ERRORS_RETURN);
+    agreeing_.remember(made_, hosts_, carrier_);
     if (communicator* const ours = communicators::find(made_)) ours->touched = touched_;
     return error;
   }
@@ -152,14 +184,14 @@ class duplication_across_hosts final : public nonblocking_operation {
  private:
   agreement_across_hosts agreeing_;
   MPI_Comm made_;
-  MPI_Request library_[2];
+  std::array<MPI_Request, 3> library_;
   touch_order touched_;
+  std::shared_ptr<const communicator_hosts> hosts_;
+  MPI_Comm carrier_ = MPI_COMM_NULL;
 };
 
 // No two members are on one host: nothing is ours there.
-bool is_scattered(const session& in, std::span<const int> world_ranks) {
-  std::vector<int> hosts;
-  for (const int each : world_ranks) hosts.push_back(in.hosts().host_of[static_cast<std::size_t>(each)]);
+bool is_scattered(std::vector<int> hosts) {
   std::ranges::sort(hosts);
   return std::ranges::adjacent_find(hosts) == hosts.end();
 }
@@ -169,10 +201,11 @@ void add_members(session& in, MPI_Comm handle, std::span<const int> world_ranks)
   number_of.reserve(world_ranks.size());
   for (const int each : world_ranks) number_of.push_back(in.number_of(each));
   if (std::ranges::find(number_of, on_another_host) == number_of.end())
-    agree_and_remember(in, handle, std::move(number_of),
-                       [&](agreement& agreed) { PMPI_Bcast(&agreed, sizeof agreed, MPI_BYTE, 0, handle); });
-  else if (!is_scattered(in, world_ranks))
-    agree_across_hosts(in, handle, std::move(number_of));
+    return agree_and_remember(in, handle, std::move(number_of),
+                              [&](agreement& agreed) { PMPI_Bcast(&agreed, sizeof agreed, MPI_BYTE, 0, handle); });
+  std::vector<int> host_of;
+  for (const int each : world_ranks) host_of.push_back(in.hosts().host_of[static_cast<std::size_t>(each)]);
+  if (!is_scattered(host_of)) agree_across_hosts(in, handle, std::move(number_of), host_of);
 }
 
 // A duplication in progress: the library's part, and the agreement of the original's members by messages on it. No rank

@@ -8,6 +8,7 @@
 #include <memory>
 #include <vector>
 
+#include "mpi/comm/communicator_hosts.hpp"
 #include "mpi/engine/records.hpp"
 #include "mpi/startup/job_hosts.hpp"
 
@@ -32,11 +33,13 @@ struct communicator {
   shm_collective* barrier = nullptr;     // of the members on this host
   std::uint64_t barriers = 0;            // started so far
   std::shared_ptr<collectives::plan_cache> plans;
-  std::uint64_t users = 0;                        // requests and messages that were taken
-  touch_order touched = touch_order::unknown;     // what is received, see communicator_hints
-  bool is_freed = false;                          // by the program; `handle` means nothing any more
-  bool is_freed_late = false;                     // not yet by the library
-  std::shared_ptr<receives_across_hosts> across;  // where members are on several hosts, else null
+  std::uint64_t users = 0;                          // requests and messages that were taken
+  touch_order touched = touch_order::unknown;       // what is received, see communicator_hints
+  bool is_freed = false;                            // by the program; `handle` means nothing any more
+  bool is_freed_late = false;                       // not yet by the library
+  std::shared_ptr<receives_across_hosts> across;    // where members are on several hosts, else null
+  std::shared_ptr<const communicator_hosts> hosts;  // likewise
+  MPI_Comm carrier = MPI_COMM_NULL;                 // likewise: of the messages of its collectives
 
   int size() const { return static_cast<int>(number_of.size()); }
   bool spans_hosts() const { return across != nullptr; }

@@ -487,6 +487,7 @@ TRIREME_MPI_FUNCTION(Type_create_darray_c, int, int, int, const MPI_Count*, cons
 TRIREME_MPI_FUNCTION(Type_create_struct, int, const int*, const MPI_Aint*, const MPI_Datatype*, MPI_Datatype*)
 TRIREME_MPI_FUNCTION(Type_create_struct_c, MPI_Count, const MPI_Count*, const MPI_Count*, const MPI_Datatype*,
                      MPI_Datatype*)
+TRIREME_MPI_FUNCTION(Type_dup, MPI_Datatype, MPI_Datatype*)
 TRIREME_MPI_FUNCTION(Type_free, MPI_Datatype*)
 TRIREME_MPI_FUNCTION(Type_get_contents, MPI_Datatype, int, int, int, int*, MPI_Aint*, MPI_Datatype*)
 TRIREME_MPI_FUNCTION(Type_get_contents_c, MPI_Datatype, MPI_Count, MPI_Count, MPI_Count, MPI_Count, int*, MPI_Aint*,

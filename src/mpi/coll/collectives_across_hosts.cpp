@@ -1,0 +1,175 @@
+#include "mpi/coll/collectives_across_hosts.hpp"
+
+#include <algorithm>
+#include <cstddef>
+#include <memory>
+#include <numeric>
+#include <utility>
+
+#include "mpi/coll/shm_steps.hpp"
+#include "mpi/rma/accumulation.hpp"
+
+namespace tri::mpi::collectives::across_hosts {
+namespace {
+
+// What fits into the tags and counts of messages, many times over.
+constexpr int most_hosts = 1024;
+constexpr std::uint64_t most_bytes = std::uint64_t{1} << 30;
+// Trees send whole vectors several times, where the libraries cut large ones into pieces.
+constexpr std::uint64_t most_bytes_in_trees = std::uint64_t{32} << 10;
+constexpr std::uint64_t least_bytes_staged = std::uint64_t{8} << 10;  // a broadcast that waits for its readers instead
+constexpr std::uint64_t most_bytes_in_rounds = std::uint64_t{16} << 10;  // of all hosts together
+constexpr std::uint64_t least_bytes_in_parts = std::uint64_t{2} << 10;
+constexpr std::uint64_t most_bytes_of_pair = std::uint64_t{16} << 10;  // of ranks, in an all-to-all
+
+std::size_t bytes_of(const elements& of) { return static_cast<std::size_t>(of.count) * datatypes::find(of.type).bytes; }
+
+bool fits(const communicator& comm, std::uint64_t bytes) {
+  return comm.hosts->shape.hosts() <= most_hosts && bytes <= most_bytes;
+}
+
+// The library keeps neither while a nonblocking operation needs it, so it is kept here.
+packed_buffer packed(const elements& of) {
+  const buffer_type& type = datatypes::find(of.type);
+  if (type.is_plain || of.count == 0) return {};
+  packed_buffer made{of.count, type};
+  if (type.shape == nullptr) {
+    MPI_Datatype kept = MPI_DATATYPE_NULL;
+    PMPI_Type_dup(of.type, &kept);
+    made.type.handle = kept;
+    made.kept = std::shared_ptr<void>(nullptr, [kept](void*) mutable { PMPI_Type_free(&kept); });
+  }
+  return made;
+}
+
+planned_request of_bytes(coll::collective what, const char* algorithm, const elements& from, const elements& to,
+                         std::uint64_t block, int root = 0) {
+  planned_request made;
+  made.what = what;
+  made.algorithm = algorithm;
+  made.from = from.address;
+  made.to = to.address;
+  made.blocks = coll::block_layout::uniform(block);
+  made.root = root;
+  if (from.address != MPI_IN_PLACE) made.packed_from = packed(from);
+  if (to.address != MPI_IN_PLACE) made.packed_to = packed(to);
+  return made;
+}
+
+planned_request of_elements(coll::collective what, const char* algorithm, const void* from, void* to,
+                            coll::block_layout blocks, MPI_Datatype type, MPI_Op operation, int root = 0) {
+  return {what, algorithm, from, to, std::move(blocks), type, datatypes::find(type).bytes, operation, root, {}, {}};
+}
+
+coll::block_layout vector_of(const elements& of) {
+  return coll::block_layout::uniform(static_cast<std::uint64_t>(of.count));
+}
+
+// Ranks that are not numbered host by host are combined in another order.
+bool may_reorder(const communicator& comm, MPI_Op operation) {
+  if (comm.hosts->are_in_order || reduction_of(operation)) return true;
+  int commutative = 0;
+  PMPI_Op_commutative(operation, &commutative);
+  return commutative != 0;
+}
+
+// The block of a rank in the row of all.
+elements block_at(const elements& whole, int rank, int ranks) {
+  const MPI_Count count = whole.count / ranks;
+  MPI_Aint lower = 0, extent = 0;
+  PMPI_Type_get_extent(whole.type, &lower, &extent);
+  return {static_cast<std::byte*>(whole.address) + rank * count * extent, count, whole.type};
+}
+
+}  // namespace
+
+plan barrier(const communicator& comm) {
+  if (!fits(comm, 0)) return {};
+  return of_bytes(coll::collective::barrier, "multi_object", {}, {}, 0);
+}
+
+plan broadcast(const communicator& comm, const elements& data, int root) {
+  const std::uint64_t bytes = bytes_of(data);
+  const bool is_one_message = comm.hosts->shape.hosts() == 2;
+  if (!fits(comm, bytes) || (bytes > most_bytes_in_trees && !is_one_message)) return {};
+  const bool is_root = comm.rank == root;
+  return of_bytes(coll::collective::broadcast, bytes < least_bytes_staged ? "multi_object_staged" : "multi_object",
+                  is_root ? data : elements{}, is_root ? elements{} : data, bytes, root);
+}
+
+plan reduce(const communicator& comm, const void* from, const elements& to, MPI_Op operation, int root) {
+  const std::uint64_t bytes = bytes_of(to);
+  if (!fits(comm, bytes) || bytes > most_bytes_in_trees || !has_plain_elements(datatypes::find(to.type)) ||
+      !may_reorder(comm, operation))
+    return {};
+  return of_elements(coll::collective::reduce, bytes < least_bytes_in_parts ? "multi_object" : "multi_object_parts",
+                     from, to.address, vector_of(to), to.type, operation, root);
+}
+
+// All give every rank the same bits.
+plan allreduce(const communicator& comm, const void* from, const elements& to, MPI_Op operation) {
+  const std::uint64_t bytes = bytes_of(to);
+  if (!fits(comm, bytes) || !has_plain_elements(datatypes::find(to.type)) || !may_reorder(comm, operation)) return {};
+  const bool is_short = bytes * static_cast<std::uint64_t>(comm.hosts->shape.hosts()) <= most_bytes_in_rounds;
+  return of_elements(coll::collective::allreduce, is_short ? "multi_object_gathered" : "multi_object_ring", from,
+                     to.address, vector_of(to), to.type, operation);
+}
+
+plan scan(const communicator& comm, const void* from, const elements& to, MPI_Op operation, bool is_exclusive) {
+  const std::uint64_t bytes = bytes_of(to);
+  if (!fits(comm, bytes) || bytes > most_bytes_in_trees || !has_plain_elements(datatypes::find(to.type)) ||
+      !comm.hosts->are_in_order)
+    return {};
+  return of_elements(is_exclusive ? coll::collective::exscan : coll::collective::scan, "multi_object", from, to.address,
+                     vector_of(to), to.type, operation);
+}
+
+plan reduce_scatter(const communicator& comm, const void* from, void* to, std::span<const std::uint64_t> counts,
+                    MPI_Datatype type, MPI_Op operation) {
+  const std::uint64_t all = std::accumulate(counts.begin(), counts.end(), std::uint64_t{0});
+  const buffer_type& of_type = datatypes::find(type);
+  if (!fits(comm, all * of_type.bytes) || !has_plain_elements(of_type) || !comm.hosts->are_in_order) return {};
+  const bool is_uniform = std::ranges::adjacent_find(counts, std::ranges::not_equal_to()) == counts.end();
+  return of_elements(coll::collective::reduce_scatter, "multi_object", from, to,
+                     is_uniform ? coll::block_layout::uniform(counts[0]) : coll::block_layout::of_table(counts), type,
+                     operation);
+}
+
+plan gather(const communicator& comm, const elements& mine, const elements& whole, int root) {
+  const elements own = mine.address == MPI_IN_PLACE ? block_at(whole, comm.rank, comm.size()) : mine;
+  const std::uint64_t block = bytes_of(own);
+  if (!fits(comm, block) || block > most_bytes_in_trees || !comm.hosts->are_in_order) return {};
+  return of_bytes(coll::collective::gather, "multi_object", own, whole, block, root);
+}
+
+plan scatter(const communicator& comm, const elements& whole, const elements& mine, int root) {
+  const elements own = mine.address == MPI_IN_PLACE ? block_at(whole, comm.rank, comm.size()) : mine;
+  const std::uint64_t block = bytes_of(own);
+  if (!fits(comm, block) || block > most_bytes_in_trees || !comm.hosts->are_in_order) return {};
+  return of_bytes(coll::collective::scatter, "multi_object", whole, own, block, root);
+}
+
+plan allgather(const communicator& comm, const elements& mine, const elements& whole) {
+  const elements own = mine.address == MPI_IN_PLACE ? block_at(whole, comm.rank, comm.size()) : mine;
+  const std::uint64_t block = bytes_of(own);
+  const std::uint64_t all = block * static_cast<std::uint64_t>(comm.size());
+  if (!fits(comm, all) || !comm.hosts->are_in_order) return {};
+  return of_bytes(coll::collective::allgather,
+                  all <= 2 * most_bytes_in_trees ? "multi_object_bruck" : "multi_object_ring", own, whole, block);
+}
+
+plan alltoall(const communicator& comm, const elements& from, const elements& to) {
+  const std::uint64_t block = bytes_of(from) / static_cast<std::uint64_t>(comm.size());
+  if (!fits(comm, bytes_of(from)) || block > most_bytes_of_pair || !comm.hosts->are_in_order) return {};
+  return of_bytes(coll::collective::alltoall, "multi_object", from, to, block);
+}
+
+int run(session& in, communicator& comm, MPI_Request* request, const plan& chosen) {
+  if (!chosen) return pass_through;
+  if (request == nullptr) return run_planned(in, comm, *chosen);
+  std::unique_ptr<planned_collective> begun = planned_collective::begin(in, comm, *chosen);
+  *request = requests::add(in, comm, std::move(begun));
+  return MPI_SUCCESS;
+}
+
+}  // namespace tri::mpi::collectives::across_hosts

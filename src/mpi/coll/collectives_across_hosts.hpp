@@ -1,0 +1,37 @@
+// Which plan runs a collective of a communicator that spans hosts: an algorithm of src/coll, by the bytes and the
+// hosts. Nothing: it is the MPI library's. All members decide alike, so by nothing that MPI lets differ between them,
+// such as the layout of a type. Arguments were checked.
+#pragma once
+
+#include <mpi.h>
+
+#include <optional>
+#include <span>
+
+#include "mpi/coll/collective_operation.hpp"
+#include "mpi/coll/planned_collective.hpp"
+#include "mpi/comm/communicators.hpp"
+#include "mpi/p2p/requests.hpp"
+
+namespace tri::mpi::collectives::across_hosts {
+
+using plan = std::optional<planned_request>;
+
+plan barrier(const communicator& comm);
+plan broadcast(const communicator& comm, const elements& data, int root);
+/// Reduce and allreduce of plain elements.
+plan reduce(const communicator& comm, const void* from, const elements& to, MPI_Op operation, int root);
+plan allreduce(const communicator& comm, const void* from, const elements& to, MPI_Op operation);
+plan scan(const communicator& comm, const void* from, const elements& to, MPI_Op operation, bool is_exclusive);
+plan reduce_scatter(const communicator& comm, const void* from, void* to, std::span<const std::uint64_t> counts,
+                    MPI_Datatype type, MPI_Op operation);
+/// `whole`: the elements of all ranks in one row, where there are some. `mine` may be in place.
+plan gather(const communicator& comm, const elements& mine, const elements& whole, int root);
+plan scatter(const communicator& comm, const elements& whole, const elements& mine, int root);
+plan allgather(const communicator& comm, const elements& mine, const elements& whole);
+plan alltoall(const communicator& comm, const elements& from, const elements& to);
+
+/// Waits for it, or leaves it behind the request where there is one. `pass_through` without a plan.
+int run(session& in, communicator& comm, MPI_Request* request, const plan& chosen);
+
+}  // namespace tri::mpi::collectives::across_hosts

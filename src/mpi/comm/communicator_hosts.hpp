@@ -1,0 +1,33 @@
+// Where the members of a communicator that spans hosts are: what its collectives need (coll/collectives_across_hosts).
+#pragma once
+
+#include <mpi.h>
+
+#include <span>
+#include <vector>
+
+#include "coll/shape.hpp"
+
+namespace tri::mpi {
+
+struct communicator_hosts {
+  coll::shape shape;          ///< hosts in the order of their first members
+  std::vector<int> place_of;  ///< of each rank: its number in the shape, host by host
+  std::vector<int> rank_at;   ///< the other way round
+  int host = 0;               ///< of the calling process
+  bool are_in_order = true;   ///< the ranks are numbered host by host: each is at its own place
+
+  std::span<const int> ranks_here() const {
+    return std::span(rank_at).subspan(static_cast<std::size_t>(shape.first_rank(host)),
+                                      static_cast<std::size_t>(shape.ranks_of(host)));
+  }
+};
+
+/// `host_of`: any name of the host of each rank.
+communicator_hosts find_communicator_hosts(std::span<const int> host_of, int own_rank);
+
+/// A communicator of the library for the messages of ours, with the same members; collective over them. It has no
+/// attributes and returns errors.
+MPI_Comm make_carrier(MPI_Comm of);
+
+}  // namespace tri::mpi
