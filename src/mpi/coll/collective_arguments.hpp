@@ -41,24 +41,29 @@ inline bool lacks_buffer(const void* buffer, MPI_Count count, MPI_Datatype type)
   return abi::checks_collective_buffers && buffer == nullptr && is_missing(buffer, count, datatypes::find(type));
 }
 
+/// Of the calling rank only; the others do not pass it through.
+inline constexpr int pass_through_alone = -2;
+
 /// For a rank whose own arguments are wrong: the library reports the error and sends nothing. The rank still counts the
 /// operation, so that the messages of the others stay apart from the next one.
 inline int leave_to_library(communicator& known) {
   ++known.collectives;
-  return pass_through;
+  return pass_through_alone;
 }
 
-/// Runs `body(session, communicator)` when the communicator is intercepted, also one that spans hosts.
+/// Runs `body(session, communicator)` when the communicator is intercepted, also one that spans hosts. `blocks`: there
+/// the library's own operation waits for its members, and this rank would serve nobody meanwhile.
 template <class Body, class Library>
-int collective(MPI_Comm comm, Body&& body, Library&& library, MPI_Count count = -1,
+int collective(MPI_Comm comm, bool blocks, Body&& body, Library&& library, MPI_Count count = -1,
                MPI_Datatype type = MPI_DATATYPE_NULL, const char* name = __builtin_FUNCTION()) {
   return counted(
       {name, comm, count, type},
       [&](session& in) {
         communicator* const known = communicators::find(comm);
         if (known == nullptr) return pass_through;
-        const int error = body(in, *known);
-        return error == pass_through ? pass_through : report(comm, error);
+        int error = body(in, *known);
+        if (error == pass_through && blocks && in.hosts().are_several()) error = across_hosts::arrive(in, *known);
+        return error == pass_through || error == pass_through_alone ? pass_through : report(comm, error);
       },
       library);
 }

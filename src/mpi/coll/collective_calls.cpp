@@ -33,13 +33,13 @@ using namespace tri::mpi;
 
 TRIREME_EXPORTED int MPI_Barrier(MPI_Comm comm) {
   return collective(
-      comm, [](session& in, communicator& known) { return collectives::barrier(in, known); },
+      comm, true, [](session& in, communicator& known) { return collectives::barrier(in, known); },
       [&] { return PMPI_Barrier(comm); });
 }
 
 TRIREME_EXPORTED int MPI_Ibarrier(MPI_Comm comm, MPI_Request* request) {
   return collective(
-      comm,
+      comm, false,
       [&](session& in, communicator& known) {
         if (known.spans_hosts()) return across_hosts::run(in, known, request, across_hosts::barrier(known));
         return add_request(in, known, request, collectives::begin_barrier(in, known));
@@ -50,7 +50,7 @@ TRIREME_EXPORTED int MPI_Ibarrier(MPI_Comm comm, MPI_Request* request) {
 #define TRIREME_COLLECTIVES(suffix, count_type)                                                                        \
   TRIREME_EXPORTED int MPI_Bcast##suffix(void* buffer, count_type count, MPI_Datatype type, int root, MPI_Comm comm) { \
     return collective(                                                                                                 \
-        comm,                                                                                                          \
+        comm, true,                                                                                                    \
         [&](session& in, communicator& known) {                                                                        \
           if (!is_valid(count, type) || !is_root(known, root)) return pass_through;                                    \
           if (lacks_buffer(buffer, count, type)) return leave_to_library(known);                                       \
@@ -61,7 +61,7 @@ TRIREME_EXPORTED int MPI_Ibarrier(MPI_Comm comm, MPI_Request* request) {
   TRIREME_EXPORTED int MPI_Ibcast##suffix(void* buffer, count_type count, MPI_Datatype type, int root, MPI_Comm comm,  \
                                           MPI_Request* request) {                                                      \
     return collective(                                                                                                 \
-        comm,                                                                                                          \
+        comm, false,                                                                                                   \
         [&](session& in, communicator& known) {                                                                        \
           if (!is_valid(count, type) || !is_root(known, root)) return pass_through;                                    \
           if (lacks_buffer(buffer, count, type)) return leave_to_library(known);                                       \
@@ -76,7 +76,7 @@ TRIREME_EXPORTED int MPI_Ibarrier(MPI_Comm comm, MPI_Request* request) {
   TRIREME_EXPORTED int MPI_Reduce##suffix(const void* from, void* to, count_type count, MPI_Datatype type,             \
                                           MPI_Op operation, int root, MPI_Comm comm) {                                 \
     return collective(                                                                                                 \
-        comm,                                                                                                          \
+        comm, true,                                                                                                    \
         [&](session& in, communicator& known) {                                                                        \
           if (!is_valid(count, type) || !is_root(known, root)) return pass_through;                                    \
           const reduction_order order = order_of(type, operation);                                                     \
@@ -93,7 +93,7 @@ TRIREME_EXPORTED int MPI_Ibarrier(MPI_Comm comm, MPI_Request* request) {
   TRIREME_EXPORTED int MPI_Ireduce##suffix(const void* from, void* to, count_type count, MPI_Datatype type,            \
                                            MPI_Op operation, int root, MPI_Comm comm, MPI_Request* request) {          \
     return collective(                                                                                                 \
-        comm,                                                                                                          \
+        comm, false,                                                                                                   \
         [&](session& in, communicator& known) {                                                                        \
           const nonblocking_way way = way_of_sum(known, count, type, operation);                                       \
           if (way == nonblocking_way::library || !is_root(known, root)) return pass_through;                           \
@@ -114,7 +114,7 @@ TRIREME_EXPORTED int MPI_Ibarrier(MPI_Comm comm, MPI_Request* request) {
   TRIREME_EXPORTED int MPI_Allreduce##suffix(const void* from, void* to, count_type count, MPI_Datatype type,          \
                                              MPI_Op operation, MPI_Comm comm) {                                        \
     return collective(                                                                                                 \
-        comm,                                                                                                          \
+        comm, true,                                                                                                    \
         [&](session& in, communicator& known) {                                                                        \
           const reduction_order order = is_valid(count, type) ? order_of(type, operation) : reduction_order::unknown;  \
           if (order == reduction_order::unknown) return pass_through;                                                  \
@@ -130,7 +130,7 @@ TRIREME_EXPORTED int MPI_Ibarrier(MPI_Comm comm, MPI_Request* request) {
   TRIREME_EXPORTED int MPI_Iallreduce##suffix(const void* from, void* to, count_type count, MPI_Datatype type,         \
                                               MPI_Op operation, MPI_Comm comm, MPI_Request* request) {                 \
     return collective(                                                                                                 \
-        comm,                                                                                                          \
+        comm, false,                                                                                                   \
         [&](session& in, communicator& known) {                                                                        \
           const nonblocking_way way = way_of_sum(known, count, type, operation);                                       \
           if (way == nonblocking_way::library) return pass_through;                                                    \

@@ -6,6 +6,7 @@
 #include <numeric>
 #include <utility>
 
+#include "mpi/coll/collectives.hpp"
 #include "mpi/coll/shm_steps.hpp"
 #include "mpi/rma/accumulation.hpp"
 
@@ -162,6 +163,11 @@ plan alltoall(const communicator& comm, const elements& from, const elements& to
   const std::uint64_t block = bytes_of(from) / static_cast<std::uint64_t>(comm.size());
   if (!fits(comm, bytes_of(from)) || block > most_bytes_of_pair || !comm.hosts->are_in_order) return {};
   return of_bytes(coll::collective::alltoall, "multi_object", from, to, block);
+}
+
+int arrive(session& in, communicator& comm) {
+  const int error = collectives::barrier(in, comm);
+  return error == MPI_SUCCESS ? pass_through : error;
 }
 
 int run(session& in, communicator& comm, MPI_Request* request, const plan& chosen) {

@@ -31,6 +31,10 @@ plan scatter(const communicator& comm, const elements& whole, const elements& mi
 plan allgather(const communicator& comm, const elements& mine, const elements& whole);
 plan alltoall(const communicator& comm, const elements& from, const elements& to);
 
+/// Waits for all members, so that none of them needs this rank any more before it joins an operation of the library
+/// that blocks. `pass_through`, unless that fails.
+int arrive(session& in, communicator& comm);
+
 /// Waits for it, or leaves it behind the request where there is one. `pass_through` without a plan.
 int run(session& in, communicator& comm, MPI_Request* request, const plan& chosen);
 

@@ -174,16 +174,16 @@ using namespace tri::mpi;
 
 // A blocking call and its nonblocking form: the same with a request at the end. `body` is the operation.
 #define TRIREME_LIST(...) __VA_ARGS__
-#define TRIREME_COLLECTIVE(name, nonblocking_name, parameters, arguments, body)                               \
-  TRIREME_EXPORTED int MPI_##name(TRIREME_LIST parameters) {                                                  \
-    MPI_Request* const request = nullptr;                                                                     \
-    return collective(                                                                                        \
-        comm, [&](session& in, communicator& known) { return body; }, [&] { return PMPI_##name arguments; }); \
-  }                                                                                                           \
-  TRIREME_EXPORTED int MPI_##nonblocking_name(TRIREME_LIST parameters, MPI_Request* request) {                \
-    return collective(                                                                                        \
-        comm, [&](session& in, communicator& known) { return body; },                                         \
-        [&] { return PMPI_##nonblocking_name(TRIREME_LIST arguments, request); });                            \
+#define TRIREME_COLLECTIVE(name, nonblocking_name, parameters, arguments, body)                                     \
+  TRIREME_EXPORTED int MPI_##name(TRIREME_LIST parameters) {                                                        \
+    MPI_Request* const request = nullptr;                                                                           \
+    return collective(                                                                                              \
+        comm, true, [&](session& in, communicator& known) { return body; }, [&] { return PMPI_##name arguments; }); \
+  }                                                                                                                 \
+  TRIREME_EXPORTED int MPI_##nonblocking_name(TRIREME_LIST parameters, MPI_Request* request) {                      \
+    return collective(                                                                                              \
+        comm, false, [&](session& in, communicator& known) { return body; },                                        \
+        [&] { return PMPI_##nonblocking_name(TRIREME_LIST arguments, request); });                                  \
   }
 
 #define TRIREME_COLLECTIVES(suffix, count_type, displacement_type)                                                    \

@@ -147,12 +147,14 @@ planned_collective::planned_collective(session& in, communicator& comm, coll::op
                                           digest_of(request_), *this);
   run_->advance(false);
   under_way.push_back(this);
+  if (comm_.spans_hosts()) in_.begin_polled_operation();
   in_.set_advance(session::advancing::collectives, &advance_all);
 }
 
 planned_collective::~planned_collective() {
   in_.ranks().wait([this] { return is_done(in_); }, asks_library());
   std::erase(under_way, this);
+  if (comm_.spans_hosts()) in_.end_polled_operation();
   if (under_way.empty()) in_.set_advance(session::advancing::collectives, nullptr);
 }
 

@@ -55,7 +55,7 @@ std::vector<std::uint64_t> counts_of(const communicator& known, const int* count
 int scan_call(const char* name, const void* from, void* to, int count, MPI_Datatype type, MPI_Op operation,
               MPI_Comm comm, bool is_exclusive, MPI_Request* request, auto&& library) {
   return collective(
-      comm,
+      comm, request == nullptr,
       [&](session& in, communicator& known) {
         return scan(in, known, from, {to, count, type}, operation, is_exclusive, request);
       },
@@ -65,7 +65,7 @@ int scan_call(const char* name, const void* from, void* to, int count, MPI_Datat
 int block_call(const char* name, const void* from, void* to, int count, MPI_Datatype type, MPI_Op operation,
                MPI_Comm comm, MPI_Request* request, auto&& library) {
   return collective(
-      comm,
+      comm, request == nullptr,
       [&](session& in, communicator& known) {
         if (count < 0) return pass_through;
         const std::vector<std::uint64_t> counts(static_cast<std::size_t>(known.size()),
@@ -78,7 +78,7 @@ int block_call(const char* name, const void* from, void* to, int count, MPI_Data
 int blocks_call(const char* name, const void* from, void* to, const int* counts, MPI_Datatype type, MPI_Op operation,
                 MPI_Comm comm, MPI_Request* request, auto&& library) {
   return collective(
-      comm,
+      comm, request == nullptr,
       [&](session& in, communicator& known) {
         const std::vector<std::uint64_t> all = counts_of(known, counts);
         return all.empty() ? pass_through : reduce_scatter(in, known, from, to, all, type, operation, request);

@@ -2,6 +2,7 @@
 #include <mpi.h>
 
 #include "mpi/abi/exported.hpp"
+#include "mpi/coll/collectives_across_hosts.hpp"
 #include "mpi/comm/communicator_hints.hpp"
 #include "mpi/comm/communicators.hpp"
 #include "mpi/datatypes/datatypes.hpp"
@@ -12,6 +13,18 @@
 
 namespace tri::mpi {
 namespace {
+
+// The library's call waits for all members, and this rank would move nothing between hosts meanwhile: all come together
+// first.
+int arrive(MPI_Comm comm) {
+  session* const in = session::active();
+  if (in == nullptr) return MPI_SUCCESS;
+  const call_guard guard(*in);
+  communicator* const known = communicators::find(comm);
+  if (known == nullptr || !in->hosts().are_several()) return MPI_SUCCESS;
+  const int error = collectives::across_hosts::arrive(*in, *known);
+  return error == pass_through ? MPI_SUCCESS : report(comm, error);
+}
 
 int note(int error, const MPI_Comm* made) {
   if (error == MPI_SUCCESS && session::active() != nullptr) communicators::add(*made);
@@ -87,10 +100,12 @@ void look_up_first_type() {
 using namespace tri::mpi;
 
 TRIREME_EXPORTED int MPI_Comm_dup(MPI_Comm comm, MPI_Comm* made) {
+  if (const int error = arrive(comm); error != MPI_SUCCESS) return error;
   const touch_order touched = hint_of(comm);
   return note_duplicate(PMPI_Comm_dup(comm, made), made, touched);
 }
 TRIREME_EXPORTED int MPI_Comm_dup_with_info(MPI_Comm comm, MPI_Info info, MPI_Comm* made) {
+  if (const int error = arrive(comm); error != MPI_SUCCESS) return error;
   return note_duplicate(PMPI_Comm_dup_with_info(comm, info, made), made, hint_in(info));
 }
 TRIREME_EXPORTED int MPI_Comm_idup(MPI_Comm comm, MPI_Comm* made, MPI_Request* handle) {
@@ -105,15 +120,18 @@ TRIREME_EXPORTED int MPI_Comm_idup_with_info(MPI_Comm comm, MPI_Info info, MPI_C
 }
 #endif
 TRIREME_EXPORTED int MPI_Comm_create(MPI_Comm comm, MPI_Group group, MPI_Comm* made) {
+  if (const int error = arrive(comm); error != MPI_SUCCESS) return error;
   return note(PMPI_Comm_create(comm, group, made), made);
 }
 TRIREME_EXPORTED int MPI_Comm_create_group(MPI_Comm comm, MPI_Group group, int tag, MPI_Comm* made) {
   return note(PMPI_Comm_create_group(comm, group, tag, made), made);
 }
 TRIREME_EXPORTED int MPI_Comm_split(MPI_Comm comm, int colour, int key, MPI_Comm* made) {
+  if (const int error = arrive(comm); error != MPI_SUCCESS) return error;
   return note(PMPI_Comm_split(comm, colour, key, made), made);
 }
 TRIREME_EXPORTED int MPI_Comm_split_type(MPI_Comm comm, int type, int key, MPI_Info info, MPI_Comm* made) {
+  if (const int error = arrive(comm); error != MPI_SUCCESS) return error;
   return note(PMPI_Comm_split_type(comm, type, key, info, made), made);
 }
 TRIREME_EXPORTED int MPI_Intercomm_merge(MPI_Comm comm, int high, MPI_Comm* made) {
@@ -121,24 +139,29 @@ TRIREME_EXPORTED int MPI_Intercomm_merge(MPI_Comm comm, int high, MPI_Comm* made
 }
 TRIREME_EXPORTED int MPI_Cart_create(MPI_Comm comm, int dimensions, const int sizes[], const int periodic[],
                                      int reorder, MPI_Comm* made) {
+  if (const int error = arrive(comm); error != MPI_SUCCESS) return error;
   return note(PMPI_Cart_create(comm, dimensions, sizes, periodic, reorder, made), made);
 }
 TRIREME_EXPORTED int MPI_Cart_sub(MPI_Comm comm, const int remain[], MPI_Comm* made) {
+  if (const int error = arrive(comm); error != MPI_SUCCESS) return error;
   return note(PMPI_Cart_sub(comm, remain, made), made);
 }
 TRIREME_EXPORTED int MPI_Graph_create(MPI_Comm comm, int nodes, const int index[], const int edges[], int reorder,
                                       MPI_Comm* made) {
+  if (const int error = arrive(comm); error != MPI_SUCCESS) return error;
   return note(PMPI_Graph_create(comm, nodes, index, edges, reorder, made), made);
 }
 TRIREME_EXPORTED int MPI_Dist_graph_create(MPI_Comm comm, int count, const int sources[], const int degrees[],
                                            const int targets[], const int weights[], MPI_Info info, int reorder,
                                            MPI_Comm* made) {
+  if (const int error = arrive(comm); error != MPI_SUCCESS) return error;
   return note(PMPI_Dist_graph_create(comm, count, sources, degrees, targets, weights, info, reorder, made), made);
 }
 TRIREME_EXPORTED int MPI_Dist_graph_create_adjacent(MPI_Comm comm, int in_degree, const int sources[],
                                                     const int in_weights[], int out_degree, const int targets[],
                                                     const int out_weights[], MPI_Info info, int reorder,
                                                     MPI_Comm* made) {
+  if (const int error = arrive(comm); error != MPI_SUCCESS) return error;
   return note(PMPI_Dist_graph_create_adjacent(comm, in_degree, sources, in_weights, out_degree, targets, out_weights,
                                               info, reorder, made),
               made);
@@ -149,7 +172,23 @@ TRIREME_EXPORTED int MPI_Comm_disconnect(MPI_Comm* comm) {
   if (session* const in = session::active()) {
     const call_guard guard(*in);
     const communicator* const known = communicators::find(*comm);
-    if (known != nullptr && known->spans_hosts()) in->ranks().wait([&] { return !known->across->has_waiting(); }, true);
+    if (known != nullptr && known->spans_hosts()) {
+      in->ranks().wait(
+          [&] {
+            known->across->serve(*in);
+            return !known->across->has_waiting();
+          },
+          true);
+      // Nothing that is left needs the handle.
+      const std::uint64_t context = known->context;
+      const MPI_Comm handle = *comm;
+      {
+        const guard_release released(in);
+        if (const int error = PMPI_Comm_disconnect(comm); error != MPI_SUCCESS) return error;
+      }
+      communicators::forget(handle, context);
+      return MPI_SUCCESS;
+    }
   }
   return free_with(comm, PMPI_Comm_disconnect);
 }

@@ -190,12 +190,6 @@ class duplication_across_hosts final : public nonblocking_operation {
   MPI_Comm carrier_ = MPI_COMM_NULL;
 };
 
-// No two members are on one host: nothing is ours there.
-bool is_scattered(std::vector<int> hosts) {
-  std::ranges::sort(hosts);
-  return std::ranges::adjacent_find(hosts) == hosts.end();
-}
-
 void add_members(session& in, MPI_Comm handle, std::span<const int> world_ranks) {
   std::vector<std::uint32_t> number_of;
   number_of.reserve(world_ranks.size());
@@ -205,7 +199,7 @@ void add_members(session& in, MPI_Comm handle, std::span<const int> world_ranks)
                               [&](agreement& agreed) { PMPI_Bcast(&agreed, sizeof agreed, MPI_BYTE, 0, handle); });
   std::vector<int> host_of;
   for (const int each : world_ranks) host_of.push_back(in.hosts().host_of[static_cast<std::size_t>(each)]);
-  if (!is_scattered(host_of)) agree_across_hosts(in, handle, std::move(number_of), host_of);
+  agree_across_hosts(in, handle, std::move(number_of), host_of);
 }
 
 // A duplication in progress: the library's part, and the agreement of the original's members by messages on it. No rank

@@ -34,10 +34,10 @@ bool is_for_library(const intercepted_call& mine) {
          (a.is_send || !mine.comm->across->must_wait({a.peer, a.tag == any_tag ? MPI_ANY_TAG : a.tag}));
 }
 
-// And it may do so without the call guard. Where several threads call, a receive of another one could come between this
-// decision and the library's receive; and none would be served while the library blocks.
+// And it may block, without the call guard. Where several threads call, a receive of another one could come between
+// this decision and the library's receive.
 bool passes_through(const session& in, const intercepted_call& mine) {
-  return is_for_library(mine) && !receives_across_hosts::are_open() && (mine.arguments.is_send || !in.is_threaded());
+  return is_for_library(mine) && !in.must_not_block();
 }
 
 partner_place place_of(const communicator& comm, int peer) {
@@ -53,7 +53,7 @@ class any_transfer {
     if (of_.is_on_this_host()) {
       here_.begin(in, of_.arguments, *of_.comm);
     } else if (of_.arguments.is_send) {
-      library_ = begin_in_library(of_.arguments);
+      error_ = begin_in_library(of_.arguments, library_);
       is_librarys_ = true;
     } else {  // also where the library could match it: some report errors of MPI_Test to another error handler
 
@@ -226,8 +226,7 @@ int complete(session& in, const intercepted_call& mine, MPI_Status* status) {
 int begin(session& in, const intercepted_call& mine, MPI_Request* request) {
   if (!mine || passes_through(in, mine)) return pass_through;
   if (is_for_library(mine)) {
-    *request = begin_in_library(mine.arguments);
-    return MPI_SUCCESS;
+    return begin_in_library(mine.arguments, *request);
   }
   if (!mine.is_on_this_host()) {
     *request = requests::add(in, *mine.comm, std::make_unique<receive_across_hosts>(in, *mine.comm, mine.arguments));

@@ -34,8 +34,8 @@ struct probe {
     if (!mine || mine.arguments.peer == proc_null) return;
     partner = mine.partner;
     pattern = {source, tag};
-    if (partner == partner_place::another_host && !receives_across_hosts::are_open() &&
-        !session::active()->is_threaded() && !mine.comm->across->must_wait(pattern))
+    if (partner == partner_place::another_host && !session::active()->must_not_block() &&
+        !mine.comm->across->must_wait(pattern))
       return;
     comm = mine.comm;
     key = {mine.comm->context, mine.arguments.peer, mine.arguments.tag};
@@ -71,6 +71,54 @@ struct probe {
   }
   bool asks_library() const { return partner != partner_place::this_host; }
 };
+
+// A call of the library that may block, on a communicator that is not ours. Where this rank has to poll meanwhile, the
+// nonblocking form of the call.
+template <class Begin, class Block>
+int in_library(Begin&& begin, Block&& block, MPI_Status* status = MPI_STATUS_IGNORE) {
+  session* const in = session::active();
+  if (in == nullptr || !in->must_not_block()) return block();
+  MPI_Request request = MPI_REQUEST_NULL;
+  if (const int error = begin(&request); error != MPI_SUCCESS) return error;
+  const call_guard guard(*in);
+  int error = MPI_SUCCESS;
+  in->ranks().wait(
+      [&] {
+        [[maybe_unused]] const abi::without_yields looking;
+        const guard_release released(in);
+        int flag = 0;
+        error = PMPI_Test(&request, &flag, status);
+        return flag != 0 || error != MPI_SUCCESS;
+      },
+      true);
+  return error;
+}
+template <class Probe, class Block>
+int probe_in_library(Probe&& probe, Block&& block) {
+  session* const in = session::active();
+  if (in == nullptr || !in->must_not_block()) return block();
+  const call_guard guard(*in);
+  int error = MPI_SUCCESS;
+  in->ranks().wait(
+      [&] {
+        [[maybe_unused]] const abi::without_yields looking;
+        const guard_release released(in);
+        int flag = 0;
+        error = probe(&flag);
+        return flag != 0 || error != MPI_SUCCESS;
+      },
+      true);
+  return error;
+}
+
+// A receive that waits for several hosts is not posted in the library, which may refuse a ready send to it.
+bool has_ready_receives(MPI_Comm comm) {
+  session* const in = session::active();
+  if (in == nullptr) return true;
+  const call_guard guard(*in);
+  const communicator* const known = communicators::find(comm);
+  return known == nullptr || !known->spans_hosts();
+}
 
 // The common case: contiguous elements, to or from one rank. Recognized by the arguments alone, which are not copied.
 // Otherwise without a communicator, and `ours` decides.
@@ -156,40 +204,63 @@ inline int begin_receive(session& in, void* buffer, MPI_Count count, MPI_Datatyp
 
 using namespace tri::mpi;
 
-#define TRIREME_SEND(name, in_lower_case, mode, suffix, count_type)                                                   \
+#define TRIREME_SEND(name, in_lower_case, mode, is_taken_as_it_is, suffix, count_type)                                \
   TRIREME_EXPORTED int MPI_##name##suffix(const void* buffer, count_type count, MPI_Datatype type, int target,        \
                                           int tag, MPI_Comm comm) {                                                   \
     return counted(                                                                                                   \
         {__func__, comm, count, type},                                                                                \
         [&](session& in) { return send(in, buffer, count, type, target, tag, comm, mode); },                          \
-        [&] { return PMPI_##name##suffix(buffer, count, type, target, tag, comm); });                                 \
+        [&] {                                                                                                         \
+          const bool as_it_is = is_taken_as_it_is;                                                                    \
+          return in_library(                                                                                          \
+              [&](MPI_Request* request) {                                                                             \
+                return as_it_is ? PMPI_I##in_lower_case##suffix(buffer, count, type, target, tag, comm, request)      \
+                                : PMPI_Isend##suffix(buffer, count, type, target, tag, comm, request);                \
+              },                                                                                                      \
+              [&] {                                                                                                   \
+                return as_it_is ? PMPI_##name##suffix(buffer, count, type, target, tag, comm)                         \
+                                : PMPI_Send##suffix(buffer, count, type, target, tag, comm);                          \
+              });                                                                                                     \
+        });                                                                                                           \
   }                                                                                                                   \
   TRIREME_EXPORTED int MPI_I##in_lower_case##suffix(const void* buffer, count_type count, MPI_Datatype type,          \
                                                     int target, int tag, MPI_Comm comm, MPI_Request* request) {       \
     return counted(                                                                                                   \
         {__func__, comm, count, type},                                                                                \
         [&](session& in) { return begin_send(in, buffer, count, type, target, tag, comm, mode, request); },           \
-        [&] { return PMPI_I##in_lower_case##suffix(buffer, count, type, target, tag, comm, request); });              \
+        [&] {                                                                                                         \
+          return is_taken_as_it_is ? PMPI_I##in_lower_case##suffix(buffer, count, type, target, tag, comm, request)   \
+                                   : PMPI_Isend##suffix(buffer, count, type, target, tag, comm, request);             \
+        });                                                                                                           \
   }                                                                                                                   \
   TRIREME_EXPORTED int MPI_##name##_init##suffix(const void* buffer, count_type count, MPI_Datatype type, int target, \
                                                  int tag, MPI_Comm comm, MPI_Request* request) {                      \
     return counted(                                                                                                   \
         {__func__, comm, count, type},                                                                                \
         [&](session&) { return make_persistent(send_of(buffer, count, type, target, tag, comm, mode), request); },    \
-        [&] { return PMPI_##name##_init##suffix(buffer, count, type, target, tag, comm, request); });                 \
+        [&] {                                                                                                         \
+          return is_taken_as_it_is ? PMPI_##name##_init##suffix(buffer, count, type, target, tag, comm, request)      \
+                                   : PMPI_Send_init##suffix(buffer, count, type, target, tag, comm, request);         \
+        });                                                                                                           \
   }
 
 #define TRIREME_CALLS(suffix, count_type)                                                                              \
-  TRIREME_SEND(Send, send, send_mode::standard, suffix, count_type)                                                    \
-  TRIREME_SEND(Bsend, bsend, send_mode::buffered, suffix, count_type)                                                  \
-  TRIREME_SEND(Ssend, ssend, send_mode::synchronous, suffix, count_type)                                               \
-  TRIREME_SEND(Rsend, rsend, send_mode::standard, suffix, count_type)                                                  \
+  TRIREME_SEND(Send, send, send_mode::standard, true, suffix, count_type)                                              \
+  TRIREME_SEND(Bsend, bsend, send_mode::buffered, true, suffix, count_type)                                            \
+  TRIREME_SEND(Ssend, ssend, send_mode::synchronous, true, suffix, count_type)                                         \
+  TRIREME_SEND(Rsend, rsend, send_mode::standard, has_ready_receives(comm), suffix, count_type)                        \
   TRIREME_EXPORTED int MPI_Recv##suffix(void* buffer, count_type count, MPI_Datatype type, int source, int tag,        \
                                         MPI_Comm comm, MPI_Status* status) {                                           \
     return counted(                                                                                                    \
         {__func__, comm, count, type},                                                                                 \
         [&](session& in) { return receive(in, buffer, count, type, source, tag, comm, status); },                      \
-        [&] { return PMPI_Recv##suffix(buffer, count, type, source, tag, comm, status); });                            \
+        [&] {                                                                                                          \
+          return in_library(                                                                                           \
+              [&](MPI_Request* request) {                                                                              \
+                return PMPI_Irecv##suffix(buffer, count, type, source, tag, comm, request);                            \
+              },                                                                                                       \
+              [&] { return PMPI_Recv##suffix(buffer, count, type, source, tag, comm, status); }, status);              \
+        });                                                                                                            \
   }                                                                                                                    \
                                                                                                                        \
   TRIREME_EXPORTED int MPI_Irecv##suffix(void* buffer, count_type count, MPI_Datatype type, int source, int tag,       \
@@ -330,7 +401,10 @@ TRIREME_EXPORTED int MPI_Probe(int source, int tag, MPI_Comm comm, MPI_Status* s
         in.ranks().wait([&] { return wanted.find(in, status); }, wanted.asks_library());
         return MPI_SUCCESS;
       },
-      [&] { return PMPI_Probe(source, tag, comm, status); });
+      [&] {
+        return probe_in_library([&](int* flag) { return PMPI_Iprobe(source, tag, comm, flag, status); },
+                                [&] { return PMPI_Probe(source, tag, comm, status); });
+      });
 }
 
 TRIREME_EXPORTED int MPI_Iprobe(int source, int tag, MPI_Comm comm, int* flag, MPI_Status* status) {
@@ -357,7 +431,10 @@ TRIREME_EXPORTED int MPI_Mprobe(int source, int tag, MPI_Comm comm, MPI_Message*
         in.ranks().wait([&] { return wanted.take(in, message, status); }, wanted.asks_library());
         return MPI_SUCCESS;
       },
-      [&] { return PMPI_Mprobe(source, tag, comm, message, status); });
+      [&] {
+        return probe_in_library([&](int* flag) { return PMPI_Improbe(source, tag, comm, flag, message, status); },
+                                [&] { return PMPI_Mprobe(source, tag, comm, message, status); });
+      });
 }
 
 TRIREME_EXPORTED int MPI_Improbe(int source, int tag, MPI_Comm comm, int* flag, MPI_Message* message,

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "mpi/abi/abi.hpp"
+#include "mpi/startup/progress_thread.hpp"
 #include "mpi/startup/session.hpp"
 
 namespace tri::mpi {
@@ -14,10 +15,17 @@ namespace {
 // The library is asked in each so many steps of a wait, and before a sleep.
 constexpr unsigned steps_between_questions = 8;
 
+// More than an int can say are INT_MAX where the library has no other count.
 std::size_t bytes_of(const MPI_Status& status) {
+#if MPI_VERSION >= 4
+  MPI_Count bytes = 0;
+  PMPI_Get_elements_c(&status, MPI_BYTE, &bytes);
+#else
   int bytes = 0;
   PMPI_Get_elements(&status, MPI_BYTE, &bytes);
-  return bytes == MPI_UNDEFINED ? static_cast<std::size_t>(INT_MAX) : static_cast<std::size_t>(bytes);
+  if (bytes == MPI_UNDEFINED) bytes = INT_MAX;
+#endif
+  return static_cast<std::size_t>(bytes);
 }
 
 int source_of(const transfer_arguments& arguments) {
@@ -32,104 +40,92 @@ int tag_of(const transfer_arguments& arguments) { return arguments.tag == any_ta
 receives_across_hosts::~receives_across_hosts() { std::erase(all_waiting_, this); }
 
 bool receives_across_hosts::must_wait(const receive_pattern& pattern) const {
-  return std::ranges::any_of(waiting_, [&](const auto* each) { return each->pattern().overlaps(pattern); }) ||
-         std::ranges::any_of(unclaimed_, [&](const arrived& each) { return each.is_for(pattern); });
+  return std::ranges::any_of(waiting_, [&](const auto* each) { return each->pattern().overlaps(pattern); });
 }
 
-// An unclaimed message comes before those of the library.
 void receives_across_hosts::add(session& in, receive_across_hosts& one) {
   if (all_waiting_.empty()) in.set_advance(session::advancing::receives_across_hosts, &advance_all);
   if (waiting_.empty()) all_waiting_.push_back(this);
   waiting_.push_back(&one);
-  const auto there = find_unclaimed(one.pattern());
-  if (there == unclaimed_.end()) return;
-  const arrived first = *there;
-  unclaimed_.erase(there);
-  give(in, first);
+  in.begin_polled_operation();
 }
 
 void receives_across_hosts::remove(const receive_across_hosts& one) {
   std::erase(waiting_, &one);
   if (waiting_.empty()) std::erase(all_waiting_, this);
-  if (session* const in = session::active(); in != nullptr && all_waiting_.empty())
-    in->set_advance(session::advancing::receives_across_hosts, nullptr);
+  session* const in = session::active();
+  if (in == nullptr) return;
+  in->end_polled_operation();
+  if (all_waiting_.empty()) in->set_advance(session::advancing::receives_across_hosts, nullptr);
 }
 
+// The progress thread leaves the library alone.
 bool receives_across_hosts::advance_all(bool before_sleep) {
+  session* const in = session::active();
+  if (in == nullptr || progress_thread::is_this()) return false;
   if (!before_sleep && ++steps_ % steps_between_questions != 0) return false;
-  session& in = *session::active();
-  for (std::size_t i = 0; i < all_waiting_.size(); ++i) all_waiting_[i]->ask_library(in);
-  return false;
+  bool worked = false;
+  for (std::size_t i = 0; i < all_waiting_.size(); ++i)
+    if (all_waiting_[i]->serve(*in)) worked = true;
+  return worked;
 }
 
-// The next message from another host, whatever its tag: those of one sender come out of the library in their order, and
-// unclaimed ones come before what the library still has. False: there is none.
-bool receives_across_hosts::take_next(session& in, int source) {
-  [[maybe_unused]] const abi::without_yields looking;
-  for (const receive_across_hosts* const each : waiting_)
-    if (each->pattern().source != source) source = MPI_ANY_SOURCE;
-  arrived found;
-  int flag = 0;
-  PMPI_Improbe(source, MPI_ANY_TAG, comm_, &flag, &found.message, &found.status);
-  if (flag != 0) give(in, found);
-  return flag != 0;
-}
-
-void receives_across_hosts::ask_library(session& in) {
-  while (has_waiting() && take_next(in, waiting_[0]->pattern().source)) {
-  }
-}
-
-// While receives wait, what comes may be theirs.
-bool receives_across_hosts::has_unclaimed(session& in, const receive_pattern& pattern) {
-  while (find_unclaimed(pattern) == unclaimed_.end())
-    if (!has_waiting() || !take_next(in, pattern.source)) return false;
-  return true;
-}
-
-void receives_across_hosts::give(session& in, const arrived& one) {
-  for (std::size_t i = 0; i < waiting_.size();) {
-    receive_across_hosts& each = *waiting_[i];
-    if (!one.is_for(each.pattern())) {
-      ++i;
-      continue;
-    }
-    if (!each.withdraw_here(in)) continue;  // it has a message of this host, and has been removed
-    each.receive(one);
-    return;
-  }
-  unclaimed_.push_back(one);
-}
-
-std::vector<receives_across_hosts::arrived>::iterator receives_across_hosts::find_unclaimed(
-    const receive_pattern& pattern) {
-  return std::ranges::find_if(unclaimed_, [&](const arrived& each) { return each.is_for(pattern); });
-}
-
-bool receives_across_hosts::find(session& in, const receive_pattern& pattern, MPI_Status& found) {
-  if (has_unclaimed(in, pattern)) {
-    found = find_unclaimed(pattern)->status;
-    return true;
-  }
-  if (has_waiting()) return false;
+bool receives_across_hosts::probe(const receive_pattern& pattern, MPI_Status& found) const {
   [[maybe_unused]] const abi::without_yields looking;
   int flag = 0;
   PMPI_Iprobe(pattern.source, pattern.tag, comm_, &flag, &found);
   return flag != 0;
 }
 
-bool receives_across_hosts::take(session& in, const receive_pattern& pattern, MPI_Message& message, MPI_Status& found) {
-  if (has_unclaimed(in, pattern)) {
-    const auto there = find_unclaimed(pattern);
-    message = there->message;
-    found = there->status;
-    unclaimed_.erase(there);
-    return true;
+bool receives_across_hosts::is_first_taker(std::size_t index, const MPI_Status& message) const {
+  return std::none_of(waiting_.begin(), waiting_.begin() + static_cast<std::ptrdiff_t>(index),
+                      [&](const auto* each) { return each->pattern().takes(message.MPI_SOURCE, message.MPI_TAG); });
+}
+
+// An earlier receive takes the same, and there was nothing for it.
+bool receives_across_hosts::is_probed_before(std::size_t index) const {
+  return std::any_of(waiting_.begin(), waiting_.begin() + static_cast<std::ptrdiff_t>(index),
+                     [&](const auto* each) { return each->pattern() == waiting_[index]->pattern(); });
+}
+
+// In the order of the receives. A message may have come for an earlier one after that was probed for: then it is the
+// turn of the first again, because another one of the same sender may lie before it.
+bool receives_across_hosts::serve(session& in) {
+  bool worked = false;
+  for (std::size_t i = 0; i < waiting_.size();) {
+    receive_across_hosts& each = *waiting_[i];
+    MPI_Status found;
+    if (each.has_local_message(in)) {  // and has left
+      worked = true;
+      continue;
+    }
+    if (is_probed_before(i) || !probe(each.pattern(), found)) {
+      ++i;
+    } else if (!is_first_taker(i, found)) {
+      i = 0;
+    } else if (each.receive(in, found)) {
+      worked = true;
+      i = 0;
+    } else {
+      ++i;
+    }
   }
-  if (has_waiting()) return false;
+  return worked;
+}
+
+bool receives_across_hosts::find(session& in, const receive_pattern& pattern, MPI_Status& found) {
+  do {
+    serve(in);
+    if (!probe(pattern, found)) return false;
+  } while (!is_first_taker(waiting_.size(), found));
+  return true;
+}
+
+bool receives_across_hosts::take(session& in, const receive_pattern& pattern, MPI_Message& message, MPI_Status& found) {
+  if (!find(in, pattern, found)) return false;
   [[maybe_unused]] const abi::without_yields looking;
   int flag = 0;
-  PMPI_Improbe(pattern.source, pattern.tag, comm_, &flag, &message, &found);
+  PMPI_Improbe(found.MPI_SOURCE, found.MPI_TAG, comm_, &flag, &message, &found);
   return flag != 0;
 }
 
@@ -138,9 +134,10 @@ bool receives_across_hosts::take(session& in, const receive_pattern& pattern, MP
 receive_across_hosts::receive_across_hosts(session& in, communicator& comm, const transfer_arguments& arguments)
     : in_(in), comm_(comm), arguments_(arguments) {
   communicators::hold(comm_);
+  comm_.across->add_user();
   if (arguments_.peer == any_source) here_.begin(in_, arguments_, comm_);
   comm_.across->add(in_, *this);
-  if (!has_local_message(in_)) comm_.across->ask_library(in_);
+  if (!has_local_message(in_)) comm_.across->serve(in_);
 }
 
 receive_across_hosts::~receive_across_hosts() {
@@ -148,6 +145,7 @@ receive_across_hosts::~receive_across_hosts() {
   if (state_ == state::has_local) here_.finish(in_, arguments_);
   int error = MPI_SUCCESS;
   if (state_ == state::from_library) finish_from_library(error);
+  comm_.across->remove_user();
   communicators::release(comm_);
 }
 
@@ -174,24 +172,36 @@ bool receive_across_hosts::withdraw_here(session& in) {
   return false;
 }
 
-// As bytes: the program may have freed the type.
-void receive_across_hosts::receive(const receives_across_hosts::arrived& one) {
+// As bytes: the program may have freed the type. False: it does not, and has left where it has a message of this host.
+bool receive_across_hosts::receive(session& in, const MPI_Status& of) {
+  if (!withdraw_here(in)) return false;
+  MPI_Message message = MPI_MESSAGE_NULL;
+  MPI_Status status;
+  int flag = 0;
+  PMPI_Improbe(of.MPI_SOURCE, of.MPI_TAG, arguments_.comm, &flag, &message, &status);
+  if (flag == 0) {  // the library has used it itself
+    if (arguments_.peer == any_source) here_.begin(in, arguments_, comm_);
+    return false;
+  }
   comm_.across->remove(*this);
   state_ = state::from_library;
-  bytes_ = bytes_of(one.status);
-  MPI_Message message = one.message;
-  if (bytes_ >= static_cast<std::size_t>(INT_MAX)) {
-    bytes_ = 0;
-    PMPI_Imrecv(arguments_.buffer, static_cast<int>(arguments_.count), arguments_.type.handle, &message, &library_);
-    return;
-  }
+  bytes_ = bytes_of(status);
   const bool is_direct = arguments_.type.is_plain && bytes_ <= arguments_.bytes();
   if (!is_direct) staged_.resize(bytes_);
-  PMPI_Imrecv(is_direct ? arguments_.buffer : staged_.data(), static_cast<int>(bytes_), MPI_BYTE, &message, &library_);
+  void* const into = is_direct ? arguments_.buffer : staged_.data();
+#if MPI_VERSION >= 4
+  PMPI_Imrecv_c(into, static_cast<MPI_Count>(bytes_), MPI_BYTE, &message, &library_);
+#else
+  if (bytes_ < static_cast<std::size_t>(INT_MAX))
+    PMPI_Imrecv(into, static_cast<int>(bytes_), MPI_BYTE, &message, &library_);
+  else
+    PMPI_Imrecv(arguments_.buffer, static_cast<int>(arguments_.count), arguments_.type.handle, &message, &library_);
+#endif
+  return true;
 }
 
 bool receive_across_hosts::is_done(session& in) {
-  if (state_ == state::waiting && !has_local_message(in)) comm_.across->ask_library(in);
+  if (state_ == state::waiting && !has_local_message(in)) comm_.across->serve(in);
   switch (state_) {
     case state::waiting:
       return false;
@@ -205,11 +215,11 @@ bool receive_across_hosts::is_done(session& in) {
 }
 
 void receive_across_hosts::finish_from_library(int& error) {
-  state_ = state::finished;
   {
     const guard_release released(&in_);
     error = PMPI_Wait(&library_, &status_);
   }
+  state_ = state::finished;
   if (staged_.empty()) return;
   const std::size_t fits = std::min(staged_.size(), arguments_.bytes());
   if (arguments_.type.is_plain)
@@ -247,8 +257,7 @@ void receive_across_hosts::cancel(session& in) {
 
 // ---- the library's own
 
-MPI_Request begin_in_library(const transfer_arguments& a) {
-  MPI_Request request = MPI_REQUEST_NULL;
+int begin_in_library(const transfer_arguments& a, MPI_Request& request) {
   const bool is_packed = a.type.handle == MPI_BYTE;  // one element of many bytes
 #if MPI_VERSION >= 4
   const MPI_Count count = is_packed ? static_cast<MPI_Count>(a.bytes()) : a.count;
@@ -257,23 +266,16 @@ MPI_Request begin_in_library(const transfer_arguments& a) {
   const int count = static_cast<int>(is_packed ? static_cast<MPI_Count>(a.bytes()) : a.count);
 #define TRIREME_BEGIN(what) PMPI_I##what
 #endif
-  if (!a.is_send) {
-    TRIREME_BEGIN(recv)(a.buffer, count, a.type.handle, source_of(a), tag_of(a), a.comm, &request);
-    return request;
-  }
+  if (!a.is_send) return TRIREME_BEGIN(recv)(a.buffer, count, a.type.handle, source_of(a), tag_of(a), a.comm, &request);
   switch (a.mode) {
-    case send_mode::standard:
-      TRIREME_BEGIN(send)(a.buffer, count, a.type.handle, a.peer, a.tag, a.comm, &request);
-      break;
     case send_mode::synchronous:
-      TRIREME_BEGIN(ssend)(a.buffer, count, a.type.handle, a.peer, a.tag, a.comm, &request);
-      break;
+      return TRIREME_BEGIN(ssend)(a.buffer, count, a.type.handle, a.peer, a.tag, a.comm, &request);
     case send_mode::buffered:
-      TRIREME_BEGIN(bsend)(a.buffer, count, a.type.handle, a.peer, a.tag, a.comm, &request);
-      break;
+      return TRIREME_BEGIN(bsend)(a.buffer, count, a.type.handle, a.peer, a.tag, a.comm, &request);
+    default:
+      return TRIREME_BEGIN(send)(a.buffer, count, a.type.handle, a.peer, a.tag, a.comm, &request);
   }
 #undef TRIREME_BEGIN
-  return request;
 }
 
 }  // namespace tri::mpi

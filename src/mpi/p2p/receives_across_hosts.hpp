@@ -1,20 +1,20 @@
 // Receives on a communicator that spans hosts whose message may come from another one. Messages of this host are
 // matched by the engine, those of others by the MPI library; a receive from any source takes the first from either.
 //
-// Such a receive is posted in the engine, and the library is asked for arrived messages by matched probes. One that it
-// has is given to the first receive that matches, if its part in the engine can still be cancelled. Otherwise that
-// receive has got a message of this host, and the next one is asked. A message that none takes stays
-// unclaimed here: it comes before all that the library still has.
+// Such a receive is posted in the engine, and the library is probed for it. When the library has a message, the receive
+// is withdrawn from the engine, and then takes that message out of the library. Where it cannot be withdrawn it has got
+// a message of this host, and the library's stays where it is.
 //
 // A later receive from one rank of another host must not get what an earlier one may take: while they overlap, it waits
 // behind it; otherwise the library matches it alone.
 //
-// With the call guard. Every wait and poll of the rank asks the library for all of them (`advance_all`).
+// With the call guard. Every wait and poll of the rank probes for all of them (`advance_all`).
 #pragma once
 
 #include <mpi.h>
 
 #include <cstddef>
+#include <cstdint>
 #include <vector>
 
 #include "mpi/p2p/nonblocking_operation.hpp"
@@ -32,6 +32,7 @@ struct receive_pattern {
   bool takes(int from, int with) const {
     return (source == MPI_ANY_SOURCE || source == from) && (tag == MPI_ANY_TAG || tag == with);
   }
+  bool operator==(const receive_pattern&) const = default;
   bool overlaps(const receive_pattern& other) const {
     return (source == MPI_ANY_SOURCE || other.source == MPI_ANY_SOURCE || source == other.source) &&
            (tag == MPI_ANY_TAG || other.tag == MPI_ANY_TAG || tag == other.tag);
@@ -46,9 +47,13 @@ class receives_across_hosts {
   receives_across_hosts(const receives_across_hosts&) = delete;
   receives_across_hosts& operator=(const receives_across_hosts&) = delete;
 
-  /// Of any communicator: then the rank must not block inside the library.
-  static bool are_open() { return !all_waiting_.empty(); }
   bool has_waiting() const { return !waiting_.empty(); }
+  /// Receives and persistent requests that use the communicator's handle.
+  bool has_users() const { return users_ > 0; }
+  void add_user() { ++users_; }
+  void remove_user() { --users_; }
+  /// Gives the receives that wait what has come for them. Whether there was something.
+  bool serve(session& in);
   /// The library must not match it by itself.
   bool must_wait(const receive_pattern& pattern) const;
 
@@ -59,24 +64,16 @@ class receives_across_hosts {
 
  private:
   friend class receive_across_hosts;
-  struct arrived {
-    MPI_Message message = MPI_MESSAGE_NULL;
-    MPI_Status status{};
-    bool is_for(const receive_pattern& pattern) const { return pattern.takes(status.MPI_SOURCE, status.MPI_TAG); }
-  };
-
   void add(session& in, receive_across_hosts& one);
   void remove(const receive_across_hosts& one);
-  void ask_library(session& in);
-  bool take_next(session& in, int source);
-  bool has_unclaimed(session& in, const receive_pattern& pattern);
-  void give(session& in, const arrived& one);
-  std::vector<arrived>::iterator find_unclaimed(const receive_pattern& pattern);
+  bool probe(const receive_pattern& pattern, MPI_Status& found) const;
+  bool is_first_taker(std::size_t index, const MPI_Status& message) const;
+  bool is_probed_before(std::size_t index) const;
   static bool advance_all(bool before_sleep);
 
   MPI_Comm comm_;
   std::vector<receive_across_hosts*> waiting_;  // the oldest first
-  std::vector<arrived> unclaimed_;              // likewise
+  std::uint64_t users_ = 0;
   static inline std::vector<receives_across_hosts*> all_waiting_;
   static inline unsigned steps_ = 0;
 };
@@ -100,7 +97,7 @@ class receive_across_hosts final : public nonblocking_operation {
   receive_pattern pattern() const;
   bool has_local_message(session& in);
   bool withdraw_here(session& in);
-  void receive(const receives_across_hosts::arrived& one);
+  bool receive(session& in, const MPI_Status& message);
   void finish_from_library(int& error);
 
   session& in_;
@@ -114,7 +111,7 @@ class receive_across_hosts final : public nonblocking_operation {
   MPI_Status status_{};
 };
 
-/// Starts a send or a receive of the library, in the mode of the arguments.
-MPI_Request begin_in_library(const transfer_arguments& arguments);
+/// Starts a send or a receive of the library, in the mode of the arguments. What the library returns.
+int begin_in_library(const transfer_arguments& arguments, MPI_Request& request);
 
 }  // namespace tri::mpi

@@ -22,12 +22,21 @@ bool has_intercepted(int count, const MPI_Request* list) {
   return list != nullptr && count > 0 && std::any_of(list, list + count, is_intercepted);
 }
 
-// While receives of ours wait for messages of other hosts, this rank must not block in the library, nor poll it alone.
-bool is_handled(MPI_Request handle) {
-  return is_intercepted(handle) || (handle != MPI_REQUEST_NULL && receives_across_hosts::are_open());
+// Where this rank must not block in the library, it does not poll it alone, either.
+bool is_handled(const session& in, MPI_Request handle) {
+  return is_intercepted(handle) || (handle != MPI_REQUEST_NULL && in.must_not_block());
 }
-bool are_handled(int count, const MPI_Request* list) {
-  return has_intercepted(count, list) || (list != nullptr && count > 0 && receives_across_hosts::are_open());
+bool are_handled(const session& in, int count, const MPI_Request* list) {
+  return has_intercepted(count, list) || (list != nullptr && count > 0 && in.must_not_block());
+}
+
+// Of the library: by its own test, which also polls files. True: it has ended, or failed.
+bool end_in_library(session& in, MPI_Request* handle, MPI_Status* status, int& error) {
+  [[maybe_unused]] const abi::without_yields looking;
+  const guard_release released(&in);
+  int flag = 0;
+  error = PMPI_Test(handle, &flag, status);
+  return flag != 0 || error != MPI_SUCCESS;
 }
 
 bool is_inactive(MPI_Request handle) {
@@ -391,17 +400,25 @@ using namespace tri::mpi;
 
 TRIREME_EXPORTED int MPI_Wait(MPI_Request* handle, MPI_Status* status) {
   session* const in = session::active();
-  if (in == nullptr || !is_handled(*handle)) return PMPI_Wait(handle, status);
+  if (in == nullptr || !is_handled(*in, *handle)) return PMPI_Wait(handle, status);
   const call_guard guard(*in);
+  if (int error = MPI_SUCCESS; !is_intercepted(*handle)) {
+    in->ranks().wait([&] { return end_in_library(*in, handle, status, error); }, true);
+    return error;
+  }
   in->ranks().wait([&] { return is_done(*in, *handle); }, asks_library(*handle));
   return end_and_report(*in, *handle, status);
 }
 
 TRIREME_EXPORTED int MPI_Test(MPI_Request* handle, int* flag, MPI_Status* status) {
   session* const in = session::active();
-  if (in == nullptr || !is_handled(*handle)) return PMPI_Test(handle, flag, status);
+  if (in == nullptr || !is_handled(*in, *handle)) return PMPI_Test(handle, flag, status);
   const call_guard guard(*in);
   in->ranks().progress();
+  if (!is_intercepted(*handle)) {
+    const guard_release released(in);
+    return PMPI_Test(handle, flag, status);
+  }
   *flag = is_done(*in, *handle) ? 1 : 0;
   in->ranks().polled(*flag != 0);
   return *flag != 0 ? end_and_report(*in, *handle, status) : MPI_SUCCESS;
@@ -409,9 +426,13 @@ TRIREME_EXPORTED int MPI_Test(MPI_Request* handle, int* flag, MPI_Status* status
 
 TRIREME_EXPORTED int MPI_Request_get_status(MPI_Request handle, int* flag, MPI_Status* status) {
   session* const in = session::active();
-  if (in == nullptr || !is_intercepted(handle)) return PMPI_Request_get_status(handle, flag, status);
+  if (in == nullptr || !is_handled(*in, handle)) return PMPI_Request_get_status(handle, flag, status);
   const call_guard guard(*in);
   in->ranks().progress();
+  if (!is_intercepted(handle)) {
+    const guard_release released(in);
+    return PMPI_Request_get_status(handle, flag, status);
+  }
   *flag = is_done(*in, handle) ? 1 : 0;
   in->ranks().polled(*flag != 0);
   if (*flag != 0) {
@@ -429,7 +450,7 @@ TRIREME_EXPORTED int MPI_Request_get_status(MPI_Request handle, int* flag, MPI_S
 
 TRIREME_EXPORTED int MPI_Waitall(int count, MPI_Request* list, MPI_Status* statuses) {
   session* const in = session::active();
-  if (in == nullptr || !are_handled(count, list)) return PMPI_Waitall(count, list, statuses);
+  if (in == nullptr || !are_handled(*in, count, list)) return PMPI_Waitall(count, list, statuses);
   const call_guard guard(*in);
   simple_requests first(*in, count, list, statuses);
   if (!first.step() && first.goes_on_to_the_end()) in->ranks().wait([&] { return first.step(); });
@@ -446,7 +467,7 @@ TRIREME_EXPORTED int MPI_Waitall(int count, MPI_Request* list, MPI_Status* statu
 
 TRIREME_EXPORTED int MPI_Testall(int count, MPI_Request* list, int* flag, MPI_Status* statuses) {
   session* const in = session::active();
-  if (in == nullptr || !are_handled(count, list)) return PMPI_Testall(count, list, flag, statuses);
+  if (in == nullptr || !are_handled(*in, count, list)) return PMPI_Testall(count, list, flag, statuses);
   const call_guard guard(*in);
   in->ranks().progress();
   whole_list all(*in, count, list);
@@ -459,7 +480,7 @@ TRIREME_EXPORTED int MPI_Testall(int count, MPI_Request* list, int* flag, MPI_St
 
 TRIREME_EXPORTED int MPI_Waitany(int count, MPI_Request* list, int* index, MPI_Status* status) {
   session* const in = session::active();
-  if (in == nullptr || !are_handled(count, list)) return PMPI_Waitany(count, list, index, status);
+  if (in == nullptr || !are_handled(*in, count, list)) return PMPI_Waitany(count, list, index, status);
   const call_guard guard(*in);
   mixed_list mixed(*in, count, list);
   in->ranks().wait([&] { return mixed.end_one(*index, status); }, mixed.asks_library());
@@ -468,7 +489,7 @@ TRIREME_EXPORTED int MPI_Waitany(int count, MPI_Request* list, int* index, MPI_S
 
 TRIREME_EXPORTED int MPI_Testany(int count, MPI_Request* list, int* index, int* flag, MPI_Status* status) {
   session* const in = session::active();
-  if (in == nullptr || !are_handled(count, list)) return PMPI_Testany(count, list, index, flag, status);
+  if (in == nullptr || !are_handled(*in, count, list)) return PMPI_Testany(count, list, index, flag, status);
   const call_guard guard(*in);
   in->ranks().progress();
   mixed_list mixed(*in, count, list);
@@ -480,7 +501,7 @@ TRIREME_EXPORTED int MPI_Testany(int count, MPI_Request* list, int* index, int* 
 
 TRIREME_EXPORTED int MPI_Waitsome(int count, MPI_Request* list, int* done_count, int* indices, MPI_Status* statuses) {
   session* const in = session::active();
-  if (in == nullptr || !are_handled(count, list)) return PMPI_Waitsome(count, list, done_count, indices, statuses);
+  if (in == nullptr || !are_handled(*in, count, list)) return PMPI_Waitsome(count, list, done_count, indices, statuses);
   const call_guard guard(*in);
   mixed_list mixed(*in, count, list);
   in->ranks().wait([&] { return mixed.end_some(*done_count, indices, statuses); }, mixed.asks_library());
@@ -489,7 +510,7 @@ TRIREME_EXPORTED int MPI_Waitsome(int count, MPI_Request* list, int* done_count,
 
 TRIREME_EXPORTED int MPI_Testsome(int count, MPI_Request* list, int* done_count, int* indices, MPI_Status* statuses) {
   session* const in = session::active();
-  if (in == nullptr || !are_handled(count, list)) return PMPI_Testsome(count, list, done_count, indices, statuses);
+  if (in == nullptr || !are_handled(*in, count, list)) return PMPI_Testsome(count, list, done_count, indices, statuses);
   const call_guard guard(*in);
   in->ranks().progress();
   mixed_list mixed(*in, count, list);

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "mpi/abi/abi.hpp"
+#include "mpi/p2p/receives_across_hosts.hpp"
 
 namespace tri::mpi {
 namespace {
@@ -192,7 +193,16 @@ MPI_Request requests::add_persistent(communicator& comm, const transfer_argument
   made.arguments = arguments;
   made.is_persistent = true;
   made.is_across_hosts = is_across_hosts;
+  if (is_across_hosts) comm.across->add_user();
   return abi::own_request(slot);
+}
+
+void requests::remove(std::uint32_t slot) {
+  request& removed = (*table_)[slot];
+  communicator& comm = *removed.comm;
+  if (removed.is_across_hosts) comm.across->remove_user();
+  table_->remove(slot);
+  communicators::release(comm);
 }
 
 void requests::give_up(session& in, MPI_Request& handle) {
@@ -207,16 +217,17 @@ void requests::give_up(session& in, MPI_Request& handle) {
 }
 
 void requests::collect(session& in) {
-  for (std::size_t i = 0; i < given_up.size();) {
-    request& each = (*table_)[given_up[i]];
+  // Those that are looked at are nobody else's: what ends them may release the guard.
+  std::vector<std::uint32_t> looked_at;
+  looked_at.swap(given_up);
+  for (const std::uint32_t slot : looked_at) {
+    request& each = (*table_)[slot];
     if (!each.is_done(in)) {
-      ++i;
+      given_up.push_back(slot);
       continue;
     }
     each.finish(in, MPI_STATUS_IGNORE);
-    remove(given_up[i]);
-    given_up[i] = given_up.back();
-    given_up.pop_back();
+    remove(slot);
   }
 }
 

@@ -186,11 +186,7 @@ class requests {
   static request& take(session& in, communicator& comm, MPI_Request& handle);
   static transfer& take_plain(session& in, communicator& comm, bool is_send, const user_buffer& data, int peer, int tag,
                               MPI_Request& handle);
-  static void remove(std::uint32_t slot) {
-    communicator& comm = *(*table_)[slot].comm;
-    table_->remove(slot);
-    communicators::release(comm);
-  }
+  static void remove(std::uint32_t slot);
   static inline handle_table<request>* table_ = nullptr;
 };
 

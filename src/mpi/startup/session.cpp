@@ -409,6 +409,12 @@ void session::stop() {
     const call_guard guard(*ended);
     requests::collect(*ended);
     requests::stop();
+    if (ended->hosts_.are_several()) {  // receives that the program has given up may still be someone's send
+      MPI_Request all = MPI_REQUEST_NULL;
+      PMPI_Ibarrier(MPI_COMM_WORLD, &all);
+      ended->ranks().wait([&] { return is_done_in_library(all); }, true);
+      PMPI_Wait(&all, MPI_STATUS_IGNORE);
+    }
   }
   PMPI_Barrier(MPI_COMM_WORLD);
   PMPI_Group_free(&ended->world_group_);

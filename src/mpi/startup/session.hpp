@@ -39,6 +39,11 @@ class session {
   int largest_tag() const { return largest_tag_; }
   MPI_Group world_group() const { return world_group_; }
 
+  /// Whether a call must not block inside the library, because this rank moves operations on by calls of it; or may
+  /// begin one meanwhile, on another thread.
+  bool must_not_block() const { return (threaded_ && hosts_.are_several()) || polled_operations_ > 0; }
+  void begin_polled_operation() { ++polled_operations_; }
+  void end_polled_operation() { --polled_operations_; }
   /// What waits and polls of this rank advance beside its messages (engine::set_operations); null: nothing.
   enum class advancing { collectives, receives_across_hosts, all };
   void set_advance(advancing what, bool (*advance)(bool before_sleep));
@@ -62,6 +67,7 @@ class session {
   job_hosts hosts_;
   std::vector<std::uint32_t> number_of_world_rank_;
   MPI_Group world_group_ = MPI_GROUP_NULL;
+  std::uint64_t polled_operations_ = 0;
   std::unique_ptr<shared_parts> parts_;
 };
 
