@@ -150,7 +150,133 @@ static void nonblocking_operations(int elsewhere) {
 static void nonblocking_operations_of_a_rank_that_receives(void) { nonblocking_operations(0); }
 static void nonblocking_operations_of_a_rank_in_another_call(void) { nonblocking_operations(1); }
 
+/* A receive from any source is open while its rank is in an operation of all, which the sender joins only when its
+   large message is gone. */
+enum { joint_operations = 12 };
+static void join(int kind, char* all, MPI_Comm leaders) {
+  enum { large = 1 << 18 };
+  MPI_Comm made = MPI_COMM_NULL;
+  int* const counts = allocate((size_t)rank_count * sizeof *counts);
+  int* const places = allocate((size_t)rank_count * sizeof *places);
+  for (int rank = 0; rank < rank_count; ++rank) {
+    counts[rank] = kind == 4 ? 100 : 100 + rank;
+    places[rank] = 1000 * rank;
+  }
+  if (kind == 0) MPI_Barrier(MPI_COMM_WORLD);
+  if (kind == 1) MPI_Bcast(all, large, MPI_BYTE, 0, MPI_COMM_WORLD);
+  if (kind == 2) MPI_Allreduce(MPI_IN_PLACE, all, large, MPI_BYTE, MPI_BOR, MPI_COMM_WORLD);
+  if (kind == 3) MPI_Allgatherv(MPI_IN_PLACE, 0, MPI_BYTE, all, counts, places, MPI_BYTE, MPI_COMM_WORLD);
+  if (kind == 4) MPI_Alltoallv(all, counts, places, MPI_BYTE, all + large, counts, places, MPI_BYTE, MPI_COMM_WORLD);
+  if (kind == 5) MPI_Reduce(my_rank == 0 ? MPI_IN_PLACE : all, all, large, MPI_BYTE, MPI_BOR, 0, MPI_COMM_WORLD);
+  if (kind == 6) MPI_Comm_dup(MPI_COMM_WORLD, &made);
+  if (kind == 7) MPI_Comm_split(MPI_COMM_WORLD, my_rank % 2, 0, &made);
+  if (kind == 8) MPI_Scan(MPI_IN_PLACE, all, large, MPI_BYTE, MPI_BOR, MPI_COMM_WORLD);
+  if (kind == 9 && leaders != MPI_COMM_NULL) MPI_Barrier(leaders);
+  if (kind == 10 && leaders != MPI_COMM_NULL) MPI_Bcast(all, large, MPI_BYTE, 0, leaders);
+  if (kind == 11 && leaders != MPI_COMM_NULL) {
+    int leader = 0, last = 0;
+    MPI_Comm_rank(leaders, &leader);
+    MPI_Comm_size(leaders, &last);
+    if (leader == 0 && last > 1) MPI_Recv(all, 1, MPI_BYTE, last - 1, 3, leaders, MPI_STATUS_IGNORE);
+    if (leader == last - 1 && last > 1) MPI_Send(all, 1, MPI_BYTE, 0, 3, leaders);
+  }
+  if (made != MPI_COMM_NULL) MPI_Comm_free(&made);
+  free(places);
+  free(counts);
+}
+static void any_source_receives_in_joint_operations(void) {
+  const int bytes = 1 << 20;
+  const int last = rank_count - 1;
+  MPI_Comm leaders; /* the first and the last */
+  MPI_Comm_split(MPI_COMM_WORLD, my_rank == 0 || my_rank == last ? 0 : MPI_UNDEFINED, 0, &leaders);
+  char* const buffer = allocate((size_t)bytes);
+  char* const all = allocate((size_t)bytes);
+  memset(all, 0, (size_t)bytes);
+  for (int kind = 0; kind < joint_operations; ++kind) {
+    MPI_Request receive = MPI_REQUEST_NULL;
+    MPI_Status status;
+    if (my_rank == 0) {
+      memset(buffer, 0x55, (size_t)bytes);
+      MPI_Irecv(buffer, bytes, MPI_BYTE, MPI_ANY_SOURCE, 11, MPI_COMM_WORLD, &receive);
+    }
+    if (my_rank == last) {
+      fill(buffer, (size_t)bytes, (uint64_t)kind);
+      pause_ms(kind < 2 ? 20 : 0); /* rank 0 is inside by then */
+      MPI_Send(buffer, bytes, MPI_BYTE, 0, 11, MPI_COMM_WORLD);
+    }
+    join(kind, all, leaders);
+    if (my_rank != 0) continue;
+    MPI_Wait(&receive, &status);
+    CHECK_STATUS(&status, last, 11, bytes);
+    VERIFY(buffer, (size_t)bytes, (uint64_t)kind);
+  }
+  free(all);
+  free(buffer);
+  if (leaders != MPI_COMM_NULL) MPI_Comm_free(&leaders);
+}
+
+/* A message of the library itself on a communicator where a receive from any source is open. */
+static void any_source_receives_beside_new_communicators(void) {
+  const int last = rank_count - 1;
+  MPI_Request receive = MPI_REQUEST_NULL;
+  MPI_Comm between = MPI_COMM_NULL;
+  MPI_Comm half;
+  int got = -1, sent = my_rank + 7;
+  MPI_Comm_split(MPI_COMM_WORLD, my_rank < rank_count / 2, 0, &half);
+  if (my_rank == 0) MPI_Irecv(&got, 1, MPI_INT, MPI_ANY_SOURCE, 1, MPI_COMM_WORLD, &receive);
+  for (int i = 0, done = 0; my_rank == 0 && i < 100; ++i) MPI_Test(&receive, &done, MPI_STATUS_IGNORE);
+  MPI_Intercomm_create(half, 0, MPI_COMM_WORLD, my_rank < rank_count / 2 ? rank_count / 2 : 0, 12, &between);
+  if (my_rank == last) MPI_Send(&sent, 1, MPI_INT, 0, 1, MPI_COMM_WORLD);
+  if (my_rank == 0) {
+    MPI_Wait(&receive, MPI_STATUS_IGNORE);
+    CHECK_EQUAL(got, last + 7);
+  }
+  MPI_Comm_free(&between);
+  MPI_Comm_free(&half);
+}
+
+/* MPI_Comm_disconnect waits for what is pending. */
+static void any_source_receives_and_disconnect(void) {
+  const int last = rank_count - 1;
+  for (int from_last = 0; from_last < 2; ++from_last) {
+    const int sender = from_last ? last : 1;
+    MPI_Comm twin;
+    MPI_Request receive = MPI_REQUEST_NULL;
+    int got = -1, sent = my_rank + 9;
+    MPI_Comm_dup(MPI_COMM_WORLD, &twin);
+    if (my_rank == 0) MPI_Irecv(&got, 1, MPI_INT, MPI_ANY_SOURCE, 1, twin, &receive);
+    if (my_rank == sender) MPI_Send(&sent, 1, MPI_INT, 0, 1, twin);
+    if (my_rank == 0) MPI_Wait(&receive, MPI_STATUS_IGNORE);
+    MPI_Comm_disconnect(&twin);
+    if (my_rank == 0) CHECK_EQUAL(got, sender + 9);
+  }
+}
+
+/* A ready send: its receive is open. */
+static void any_source_receives_of_ready_sends(void) {
+  const int last = rank_count - 1;
+  for (int bytes = 4; bytes <= 100000; bytes *= 25) {
+    char* const buffer = allocate((size_t)bytes);
+    MPI_Request receive = MPI_REQUEST_NULL;
+    if (my_rank == 0) MPI_Irecv(buffer, bytes, MPI_BYTE, MPI_ANY_SOURCE, 5, MPI_COMM_WORLD, &receive);
+    MPI_Barrier(MPI_COMM_WORLD);
+    if (my_rank == last) {
+      fill(buffer, (size_t)bytes, 6);
+      MPI_Rsend(buffer, bytes, MPI_BYTE, 0, 5, MPI_COMM_WORLD);
+    }
+    if (my_rank == 0) {
+      MPI_Wait(&receive, MPI_STATUS_IGNORE);
+      VERIFY(buffer, (size_t)bytes, 6);
+    }
+    free(buffer);
+  }
+}
+
 const struct conformance_case progress_cases[] = {
+    {"any_source_receives_in_joint_operations", 2, any_source_receives_in_joint_operations},
+    {"any_source_receives_beside_new_communicators", 2, any_source_receives_beside_new_communicators},
+    {"any_source_receives_and_disconnect", 2, any_source_receives_and_disconnect},
+    {"any_source_receives_of_ready_sends", 2, any_source_receives_of_ready_sends},
     {"small_synchronous_sends_to_a_rank_in_another_call", 2, small_synchronous_sends},
     {"synchronous_sends_to_a_rank_in_another_call", 2, synchronous_sends},
     {"large_sends_to_a_rank_in_another_call", 2, large_sends},
