@@ -68,7 +68,7 @@ element_type describe_element_type() {
 /// The state shared by the PEs of a host. `created`: all elements of a dense collection count from the start, as
 /// contributions may overtake creation. relaxed: sent with the creation messages.
 inline collection_shared* shared_by_host(const sched::runtime& job, std::uint64_t created) {
-  auto* const made = collection_shared::make(job.pes_of_host(), job.hosts());
+  auto* const made = collection_shared::make(job.pes_of_host());
   made->created.store(static_cast<std::int64_t>(created), std::memory_order_relaxed);
   return made;
 }

@@ -1,5 +1,8 @@
 // What the protocols between hosts cost any one host, counted: messages to and from its neighbours in a tree, however
 // many hosts there are.
+#include <algorithm>
+
+#include "objects/collection_manager.hpp"
 #include "sched/remote/host_records.hpp"
 #include "sched/remote/host_tree.hpp"
 #include "system/cases/cases.hpp"
@@ -20,6 +23,7 @@ struct observer : group_member<observer> {
     return here.local_number() == 0 ? &here.job().process_record_of(here.job().process())->between_hosts : nullptr;
   }
   std::uint64_t counting() { return figures() == nullptr ? 0 : figures()->counting.read(); }
+  std::uint64_t low_water_marks() { return figures() == nullptr ? 0 : figures()->low_water_marks.read(); }
   std::uint64_t counting_rounds() { return figures() == nullptr ? 0 : figures()->counting_rounds.read(); }
 };
 
@@ -48,6 +52,32 @@ void quiescence_asks_neighbours() {
   check(sched::this_pe().job().hosts() == 1 || most > 0, "quiescence: nobody was asked");
 }
 const case_entry quiescence_case{"quiescence_asks_neighbours", &quiescence_asks_neighbours};
+
+struct hearing : array_element<hearing, index<1>> {
+  void hear() {}
+  std::uint64_t history() { return static_cast<const objects::collection_manager&>(home()).history(); }
+};
+
+// Two messages for each edge and each step, and the history is dropped on every PE.
+void low_water_marks_go_to_neighbours() {
+  constexpr std::uint64_t steps = 12, step = objects::subtree_marks::step;
+  const auto observers = make_group<observer>();
+  auto all = make_array<hearing>({pe_count()}, round_robin());
+  quiescence().get();
+  const auto before = figures_of<&observer::low_water_marks>(observers);
+  for (std::uint64_t i = 0; i < steps; ++i) {
+    for (std::uint64_t each = 0; each < step; ++each) all.broadcast<&hearing::hear>();
+    quiescence().get();
+  }
+  const std::uint64_t most = most_of(before, figures_of<&observer::low_water_marks>(observers));
+  const std::uint64_t limit = steps * most_of_one_exchange();
+  check(most <= limit, fmt::format("low-water marks: {} messages at one host, of at most {}", most, limit));
+  const bool is_one_host = sched::this_pe().job().hosts() == 1;
+  check(is_one_host == (most == 0), fmt::format("low-water marks: {} messages at one host", most));
+  const auto kept = all.reduce<&hearing::history>(gather).get();
+  check(pe_count() == 1 || *std::ranges::max_element(kept) <= 5 * step, fmt::format("kept: {}", fmt::join(kept, " ")));
+}
+const case_entry low_water_marks_case{"low_water_marks_go_to_neighbours", &low_water_marks_go_to_neighbours};
 
 }  // namespace
 }  // namespace tri::testing
