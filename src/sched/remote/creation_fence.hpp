@@ -5,13 +5,16 @@
 //
 // The rule: when a message leaves a host, every collection that a PE of that host can know lies in the inboxes of all
 // PEs of the job. So a host sends nothing else while a creation is under way that began there or has come there:
-//   the creator's process sends the creation to all hosts, each of which acknowledges that it lies in its inboxes; when
-//   all have, the creator's process notifies all hosts, and what was held meanwhile goes.
+//   the creator's process sends the creation to all hosts by a tree (host_tree.hpp). A host acknowledges to its parent
+//   that it lies in the inboxes of its whole subtree; when all children of the root have, the creator's process
+//   notifies all hosts, by the same tree, and what was held meanwhile goes. So no host has to do with more than its
+//   neighbours.
 // Creations of one process may follow each other at once, for they arrive everywhere in their order; those of several
 // processes of a host wait for each other; those of different hosts do not, once they are sent, and news about them
 // never wait. So no circle of waiting is possible (tests/sched/remote/creation_fence_test.cpp: all interleavings).
 //
-// Needed from below: creations that one process sends, and what a host says of them, arrive in their order.
+// Needed from below: messages about creations from one process to another arrive in their order. So along the tree of
+// one creating process creations, acknowledgements and news keep the order of the creations.
 #pragma once
 
 #include <algorithm>
@@ -23,6 +26,12 @@
 #include "sched/remote/host_creations.hpp"
 
 namespace tri::sched {
+
+/// A creation that was sent down the tree.
+struct creation_under_way {
+  std::uint64_t name;
+  int missing;  // children whose subtrees have not acknowledged it
+};
 
 /// Which creations of other hosts are open; of the process that hears of them for its host, by the thread at the wire.
 template <template <class> class Word = std::atomic>
@@ -61,13 +70,41 @@ class remote_creations {
   std::deque<one> open_;
 };
 
+/// Creations of other hosts that were handed on in the tree: whether the whole subtree has them. Of the process that
+/// hands them on for its host, by the thread at the wire.
+class relayed_creations {
+ public:
+  /// It lies in the inboxes of this host and was handed to `children` hosts. True: acknowledge it now.
+  bool relayed(std::uint64_t name, int children) {
+    if (children == 0) return true;
+    under_way_.push_back({name, children});
+    return false;
+  }
+  /// By a child: its subtree has it. True: so have all now; acknowledge it.
+  bool acknowledged(std::uint64_t name) {
+    const auto found = std::ranges::find(under_way_, name, &creation_under_way::name);
+    if (found == under_way_.end() || --found->missing > 0) return false;
+    under_way_.erase(found);
+    return true;
+  }
+
+  /// For explorations: what its future depends on.
+  template <class Put>
+  void encode(Put&& put) const {
+    for (const creation_under_way& each : under_way_) put(each.name), put(static_cast<std::uint64_t>(each.missing));
+  }
+
+ private:
+  std::deque<creation_under_way> under_way_;  // of each creating process in its order
+};
+
 /// What a process holds until it may leave the host, in the order in which it was sent. But for `is_open` and
 /// `holds_something` the calls are made under a lock of the caller.
 template <class Item, template <class> class Word = std::atomic>
 class creation_fence {
  public:
-  /// `other_hosts`: as many acknowledge each creation.
-  creation_fence(host_creations<Word>& host, int other_hosts) : host_(&host), other_hosts_(other_hosts) {}
+  /// `children`: of this host in the tree of its creations; as many acknowledge each.
+  creation_fence(host_creations<Word>& host, int children) : host_(&host), children_(children) {}
   /// For an exploration, which copies its hosts: the same on the copy of the host.
   creation_fence(const creation_fence& other, host_creations<Word>& host) : creation_fence(other) { host_ = &host; }
 
@@ -96,7 +133,7 @@ class creation_fence {
   bool flush(Leave&& leave) {
     const std::size_t before = held_.size();
     while (!held_.empty() && may_leave(held_.front())) {
-      if (held_.front().name != 0) under_way_.push_back({held_.front().name, other_hosts_});
+      if (held_.front().name != 0) under_way_.push_back({held_.front().name, children_});
       leave(std::move(held_.front().item));
       held_.pop_front();
     }
@@ -104,8 +141,8 @@ class creation_fence {
     held_count_.store(held_.size(), std::memory_order_seq_cst);  // pairs: itself
     return true;
   }
-  /// A host says that it has our creation. True: all have, and from now on it is globally visible; notify them. It is
-  /// the oldest one that is under way, for the hosts say so in the order of the creations.
+  /// By a child: its subtree has our creation. True: all hosts have, and from now on it is globally visible; notify
+  /// them. It is the oldest one that is under way, for the children say so in the order of the creations.
   bool acknowledged(std::uint64_t name) {
     const auto found = std::ranges::find(under_way_, name, &creation_under_way::name);
     if (found == under_way_.end() || --found->missing > 0) return false;
@@ -138,10 +175,6 @@ class creation_fence {
     std::uint64_t heard;  // so many of other hosts had been heard of
     std::uint64_t name;   // of a creation; else 0
   };
-  struct creation_under_way {
-    std::uint64_t name;
-    int missing;  // hosts that have not acknowledged it
-  };
   void push(waiting one) {
     held_.push_back(std::move(one));
     held_count_.store(held_.size(), std::memory_order_seq_cst);  // pairs: creation_fence.held
@@ -155,7 +188,7 @@ class creation_fence {
   }
 
   host_creations<Word>* host_;
-  int other_hosts_;
+  int children_;
   std::deque<creation_under_way> under_way_;
   std::deque<waiting> held_;
   Word<std::uint64_t> held_count_{0};

@@ -75,7 +75,7 @@ wire_link::wire_link(process_runtime& job)
              .process = job.process(),
              .first_pe = std::int64_t{job.process()} * job.pes_per_process(),
              .own_pes = job.pes_per_process()},
-      creation_fence_(job.own_host().creations, job.hosts() - 1) {
+      creation_fence_(job.own_host().creations, host_tree(job.hosts(), job.host(), 0).children(job.host())) {
   const wire::wire_choice chosen = chosen_wire(job);
   options_.transports = chosen.transports;
   options_.devices = chosen.devices;
@@ -133,6 +133,7 @@ bool wire_link::takes_memory(const packet_header& header) {
 // ---- sending
 
 void wire_link::post(int process, const packet_header& header, void* block) {
+  if (header.to >= reach::creation) own_process_.between_hosts.creations.add();
   try {
     port_->send(
         static_cast<wire::peer_number>(process), header.used(),
@@ -398,7 +399,8 @@ void wire_link::arrived(wire::peer_number from, std::span<const std::byte> bytes
       row_->arrived(header.source, header.trace_number(), header.handler,
                     header.to == reach::one_pe ? trace::target::pe : trace::target::process, header.destination);
   }
-  if (header.to == reach::creation_acknowledged) return creation_acknowledged(header.collection);
+  if (header.to >= reach::creation) own_process_.between_hosts.creations.add();
+  if (header.to == reach::creation_acknowledged) return creation_acknowledged(header);
   if (header.to == reach::creation_globally_visible) return remote_creation_globally_visible(header);
   if (takes_memory(header)) {
     const bool for_all = goes_to_all_pes(header.to);
@@ -425,16 +427,17 @@ void wire_link::arrived(wire::peer_number from, std::span<const std::byte> bytes
         own_process_.wake(1);
         break;
       case reach::creation:
-      case reach::all_pes_of_hosts:
-        own_process_.relayed.add(
-            static_cast<std::uint64_t>(to_child_hosts(header, body == nullptr ? nullptr : copy_of(body, body_bytes))));
+      case reach::all_pes_of_hosts: {
+        const int children = to_child_hosts(header, body == nullptr ? nullptr : copy_of(body, body_bytes));
+        own_process_.relayed.add(static_cast<std::uint64_t>(children));
         if (header.to == reach::creation) {
           remote_creations_.heard(job_.own_host().creations, job_.host_of(static_cast<int>(header.source)));
           if (const auto at_host = handler_table()[header.handler].at_host) at_host(job_, message);
         }
         to_pes_of_host(message);
-        if (header.to == reach::creation) acknowledge(header);
+        if (header.to == reach::creation) creation_relayed(header, children);
         break;
+      }
       case reach::creation_acknowledged:
       case reach::creation_globally_visible:
         break;  // above
@@ -445,18 +448,32 @@ void wire_link::arrived(wire::peer_number from, std::span<const std::byte> bytes
   }
 }
 
-void wire_link::acknowledge(const packet_header& creation) {
-  packet_header thanks{};
-  thanks.to = reach::creation_acknowledged;
-  thanks.collection = creation.collection;
-  std::lock_guard guard(departing_);
-  if (!drops_outbound_) post(job_.process_of(static_cast<int>(creation.source)), thanks, nullptr);
+void wire_link::creation_relayed(const packet_header& creation, int children) {
+  if (relayed_creations_.relayed(creation.collection, children))
+    acknowledge_to_parent(creation.collection, creation.source);
 }
 
-void wire_link::creation_acknowledged(std::uint32_t collection) {
+// Of the creation by the PE `source`, whose own process hears of it at the root.
+void wire_link::acknowledge_to_parent(std::uint32_t collection, std::uint32_t source) {
+  const int creator = job_.process_of(static_cast<int>(source));
+  const int root = job_.host_of_process(creator);
+  const int parent = host_tree(job_.hosts(), root, 0).parent(job_.host());
+  packet_header thanks{};
+  thanks.to = reach::creation_acknowledged;
+  thanks.collection = collection;
+  thanks.source = source;
+  std::lock_guard guard(departing_);
+  if (!drops_outbound_) post(parent == root ? creator : job_.first_process_of(parent), thanks, nullptr);
+}
+
+void wire_link::creation_acknowledged(const packet_header& thanks) {
+  if (!job_.is_on_own_host(static_cast<int>(thanks.source))) {
+    if (relayed_creations_.acknowledged(thanks.collection)) acknowledge_to_parent(thanks.collection, thanks.source);
+    return;
+  }
   {
     std::lock_guard guard(departing_);
-    if (drops_outbound_ || !creation_fence_.acknowledged(collection)) return;
+    if (drops_outbound_ || !creation_fence_.acknowledged(thanks.collection)) return;
   }
   packet_header news{};
   news.to = reach::creation_globally_visible;

@@ -116,8 +116,9 @@ class wire_link final : private wire::port_user {
   void try_flush_outbound();
   static bool takes_memory(const packet_header& header);
   static void drop(const outbound_message& one);
-  void acknowledge(const packet_header& creation);
-  void creation_acknowledged(std::uint32_t collection);
+  void creation_relayed(const packet_header& creation, int children);
+  void acknowledge_to_parent(std::uint32_t collection, std::uint32_t source);
+  void creation_acknowledged(const packet_header& thanks);
   void remote_creation_globally_visible(const packet_header& news);
   void ring_other_processes() const;
   bool progress_traced();
@@ -141,6 +142,7 @@ class wire_link final : private wire::port_user {
   bool drops_outbound_ = false;
   creation_fence<outbound_message> creation_fence_;
   remote_creations<> remote_creations_;  // by the thread that makes progress
+  relayed_creations relayed_creations_;  // by the thread that makes progress
   std::unique_ptr<wire::port> port_;
   std::jthread failure_report_thread_;  // of the first failure
   std::jthread heartbeat_thread_;

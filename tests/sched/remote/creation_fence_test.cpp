@@ -14,6 +14,7 @@
 
 #include "explore/in_place.hpp"
 #include "explore/plain_word.hpp"
+#include "sched/remote/host_tree.hpp"
 
 namespace tri::sched {
 namespace {
@@ -36,24 +37,32 @@ class world {
   using creations = host_creations<explore::plain_word>;
   using gate = creation_fence<packet, explore::plain_word>;
 
-  world(int hosts, int processes_of_host, std::vector<script> scripts, protocol rules = protocol::whole)
+  /// `width`: of the tree over hosts; 1 is a chain.
+  world(int hosts, int processes_of_host, int width, std::vector<script> scripts, protocol rules = protocol::whole)
       : processes_of_host_(processes_of_host),
+        width_(width),
         rules_(rules),
         hosts_(static_cast<std::size_t>(hosts)),
         others_(static_cast<std::size_t>(hosts)),
+        relayed_(static_cast<std::size_t>(hosts)),
+        packets_at_(static_cast<std::size_t>(hosts), 0),
         processes_(scripts.size()) {
     if (scripts.size() != static_cast<std::size_t>(hosts * processes_of_host)) throw std::invalid_argument("scripts");
     for (std::size_t i = 0; i < processes_.size(); ++i) {
       processes_[i].lines = std::move(scripts[i]);
-      gates_.emplace_back(hosts_[host_of(static_cast<int>(i))], hosts - 1);
+      const std::size_t host = host_of(static_cast<int>(i));
+      gates_.emplace_back(hosts_[host], tree(host).children(static_cast<int>(host)));
     }
   }
   world(const world& other)
       : processes_of_host_(other.processes_of_host_),
+        width_(other.width_),
         rules_(other.rules_),
         collections_(other.collections_),
         hosts_(other.hosts_),
         others_(other.others_),
+        relayed_(other.relayed_),
+        packets_at_(other.packets_at_),
         processes_(other.processes_),
         channels_(other.channels_) {
     for (std::size_t i = 0; i < processes_.size(); ++i)
@@ -108,6 +117,7 @@ class world {
     }
     constexpr std::uint64_t end = ~std::uint64_t{0};  // of a list
     for (const remote_creations<explore::plain_word>& host : others_) host.encode(put), put(end);
+    for (const relayed_creations& host : relayed_) host.encode(put), put(end);
     for (std::size_t i = 0; i < processes_.size(); ++i) {
       const process& one = processes_[i];
       put(one.line), put(one.has), put(one.is_rung ? 1 : 0), put(one.inbox.size());
@@ -126,6 +136,8 @@ class world {
       for (const packet& each : queue) put_packet(each);
     }
   }
+  /// Of creations and what is said of them: sent and taken.
+  int packets_at(int host) const { return packets_at_[static_cast<std::size_t>(host)]; }
 
  private:
   enum class what : std::uint8_t { line, message, rung, arrival };
@@ -138,6 +150,9 @@ class world {
   };
 
   std::size_t host_of(int number) const { return static_cast<std::size_t>(number / processes_of_host_); }
+  host_tree tree(std::size_t root) const {
+    return {static_cast<int>(hosts_.size()), static_cast<int>(root), 0, width_};
+  }
   int first_of(std::size_t host) const { return static_cast<int>(host) * processes_of_host_; }
 
   template <class Visit>
@@ -188,14 +203,28 @@ class world {
   void flush(int number) {
     gates_[static_cast<std::size_t>(number)].flush([&](const packet& one) {
       if (one.kind == packet_kind::creation)
-        to_other_hosts(number, one);
+        to_child_hosts(number, one);
       else
         channels_[{number, one.other}].push_back(one);
     });
   }
-  void to_other_hosts(int number, const packet& one) {
-    for (std::size_t host = 0; host < hosts_.size(); ++host)
-      if (host != host_of(number)) channels_[{number, first_of(host)}].push_back(one);
+  void say(int from, int to, const packet& one) {
+    ++packets_at_[host_of(from)];
+    channels_[{from, to}].push_back(one);
+  }
+  int to_child_hosts(int number, const packet& one) {
+    int children = 0;
+    tree(host_of(one.other)).for_each_child(static_cast<int>(host_of(number)), [&](int child) {
+      say(number, first_of(static_cast<std::size_t>(child)), one);
+      ++children;
+    });
+    return children;
+  }
+  void acknowledge(int number, const packet& creation) {
+    const std::size_t root = host_of(creation.other);
+    const auto parent = static_cast<std::size_t>(tree(root).parent(static_cast<int>(host_of(number))));
+    say(number, parent == root ? creation.other : first_of(parent),
+        {packet_kind::acknowledged, creation.knows, creation.other});
   }
   void ring_others(int number) {
     for (int i = first_of(host_of(number)); i < first_of(host_of(number)) + processes_of_host_; ++i)
@@ -205,23 +234,31 @@ class world {
     auto& queue = channels_[{from, to}];
     const packet came = queue.front();
     queue.pop_front();
+    if (came.kind != packet_kind::data) ++packets_at_[host_of(to)];
     switch (came.kind) {
       case packet_kind::data:
         processes_[static_cast<std::size_t>(to)].inbox.push_back(came);
         break;
-      case packet_kind::creation:
+      case packet_kind::creation: {
+        const int children = to_child_hosts(to, came);
         if (rules_ == protocol::whole)
           others_[host_of(to)].heard(hosts_[host_of(to)], static_cast<int>(host_of(came.other)));
         to_inboxes(host_of(to), -1, came);
-        channels_[{to, came.other}].push_back({packet_kind::acknowledged, came.knows, came.other});
+        if (relayed_[host_of(to)].relayed(came.knows, children)) acknowledge(to, came);
         break;
+      }
       case packet_kind::acknowledged:
+        if (host_of(came.other) != host_of(to)) {
+          if (relayed_[host_of(to)].acknowledged(came.knows)) acknowledge(to, came);
+          break;
+        }
         if (!gates_[static_cast<std::size_t>(to)].acknowledged(came.knows)) break;
-        if (rules_ == protocol::whole) to_other_hosts(to, {packet_kind::globally_visible, 0, to});
+        if (rules_ == protocol::whole) to_child_hosts(to, {packet_kind::globally_visible, 0, to});
         flush(to);
         ring_others(to);
         break;
       case packet_kind::globally_visible:
+        to_child_hosts(to, came);
         others_[host_of(to)].globally_visible(hosts_[host_of(to)], static_cast<int>(host_of(came.other)));
         flush(to);
         ring_others(to);
@@ -230,10 +267,13 @@ class world {
   }
 
   int processes_of_host_;
+  int width_;
   protocol rules_;
   std::uint32_t collections_ = 0;
   std::vector<creations> hosts_;
   std::vector<remote_creations<explore::plain_word>> others_;  // of the first process of each host
+  std::vector<relayed_creations> relayed_;                     // the same
+  std::vector<int> packets_at_;                                // not in the fingerprint: nothing depends on it
   std::vector<process> processes_;
   std::deque<gate> gates_;
   std::map<std::pair<int, int>, std::deque<packet>> channels_;
@@ -248,16 +288,29 @@ void expect_right(const world& start) {
   testing::Test::RecordProperty("ends", std::to_string(found.ends));
 }
 
+constexpr int star = host_tree::most_children;  // of a few hosts: all are children of the root
+constexpr int chain = 1;
+
 TEST(creation_fence, one_maker_and_a_message_that_goes_round_the_other_hosts) {
-  expect_right(world(3, 1, {{make, 1, 2}, {2, 2}, {1, 0}}));
+  for (const int width : {star, chain}) expect_right(world(3, 1, width, {{make, 1, 2}, {2, 2}, {1, 0}}));
 }
-TEST(creation_fence, two_makers_on_two_hosts) { expect_right(world(2, 1, {{make, 1, make, 1}, {make, 0, 0}})); }
+TEST(creation_fence, two_makers_on_two_hosts) { expect_right(world(2, 1, star, {{make, 1, make, 1}, {make, 0, 0}})); }
 TEST(creation_fence, one_after_the_other_from_one_maker) {
-  expect_right(world(3, 1, {{make, make, 1, make, 2}, {2}, {0}}));
+  for (const int width : {star, chain}) expect_right(world(3, 1, width, {{make, make, 1, make, 2}, {2}, {0}}));
 }
-TEST(creation_fence, two_makers_of_one_host) { expect_right(world(2, 2, {{make, 1, 3}, {make, 2}, {}, {}})); }
-TEST(creation_fence, a_host_of_two_processes_passes_on) { expect_right(world(2, 2, {{make, 1}, {3}, {make}, {}})); }
-TEST(creation_fence, two_makers_on_three_hosts) { expect_right(world(3, 1, {{make, 1}, {make, 2}, {}})); }
+TEST(creation_fence, two_makers_of_one_host) { expect_right(world(2, 2, star, {{make, 1, 3}, {make, 2}, {}, {}})); }
+TEST(creation_fence, two_makers_of_one_host_in_a_chain) {
+  expect_right(world(3, 2, chain, {{make}, {make, 4}, {}, {}, {0}, {}}));
+}
+TEST(creation_fence, a_host_of_two_processes_passes_on) {
+  expect_right(world(2, 2, star, {{make, 1}, {3}, {make}, {}}));
+}
+TEST(creation_fence, two_makers_on_three_hosts) {
+  for (const int width : {star, chain}) expect_right(world(3, 1, width, {{make, 1}, {make, 2}, {}}));
+}
+TEST(creation_fence, the_leaf_of_a_chain_sends_to_its_root) {
+  expect_right(world(4, 1, chain, {{make}, {3}, {}, {0}}));
+}
 
 TEST(creation_fence, larger_hosts_by_chance) {
   std::vector<script> scripts;
@@ -271,10 +324,27 @@ TEST(creation_fence, larger_hosts_by_chance) {
     scripts.push_back(lines);
   }
   for (std::uint64_t seed = 1; seed <= 2000; ++seed) {
-    world start(4, 2, scripts);
+    world start(4, 2, 1 + static_cast<int>(seed % 3), scripts);
     const auto found = explore::explore_random(start, seed, 100'000);
     ASSERT_EQ(found.failure(), "") << "seed " << seed;
     ASSERT_EQ(found.ends, 1U) << "seed " << seed;
+  }
+}
+
+// The creation comes, the subtree's acknowledgements, the news: 3 for each edge, however many hosts there are.
+TEST(creation_fence, each_host_has_to_do_with_its_neighbours_only) {
+  for (const int hosts : {2, 6, 64, 200}) {
+    std::vector<script> scripts(static_cast<std::size_t>(hosts));
+    scripts[1] = {make};
+    world job(hosts, 1, host_tree::most_children, scripts);
+    while (job.steps() > 0) job.take(0);
+    job.check_end();
+    int all = 0;
+    for (int host = 0; host < hosts; ++host) {
+      EXPECT_LE(job.packets_at(host), 3 * (host_tree::most_children + 1)) << host;
+      all += job.packets_at(host);
+    }
+    EXPECT_EQ(all, 2 * 3 * (hosts - 1));
   }
 }
 
@@ -351,11 +421,11 @@ TEST(creation_fence, creations_of_several_processes_go_one_after_the_other) {
 
 // What the exploration finds where hosts that have heard of a creation go on sending, and where nothing is kept.
 TEST(creation_fence, it_is_not_enough_that_the_maker_waits) {
-  const world start(3, 1, {{make}, {2}, {}}, protocol::creations_are_only_acknowledged);
+  const world start(3, 1, star, {{make}, {2}, {}}, protocol::creations_are_only_acknowledged);
   EXPECT_NE(explore::explore_all_in_place(start, 1'000'000).failure().find("before a creation"), std::string::npos);
 }
 TEST(creation_fence, without_them_a_message_is_faster_than_a_creation) {
-  const world start(2, 2, {{make, 3}, {}, {}, {}}, protocol::none);
+  const world start(2, 2, star, {{make, 3}, {}, {}, {}}, protocol::none);
   EXPECT_NE(explore::explore_all_in_place(start, 1'000'000).failure().find("before a creation"), std::string::npos);
 }
 

@@ -23,6 +23,7 @@ struct observer : group_member<observer> {
     return here.local_number() == 0 ? &here.job().process_record_of(here.job().process())->between_hosts : nullptr;
   }
   std::uint64_t counting() { return figures() == nullptr ? 0 : figures()->counting.read(); }
+  std::uint64_t creations() { return figures() == nullptr ? 0 : figures()->creations.read(); }
   std::uint64_t low_water_marks() { return figures() == nullptr ? 0 : figures()->low_water_marks.read(); }
   std::uint64_t counting_rounds() { return figures() == nullptr ? 0 : figures()->counting_rounds.read(); }
 };
@@ -78,6 +79,23 @@ void low_water_marks_go_to_neighbours() {
   check(pe_count() == 1 || *std::ranges::max_element(kept) <= 5 * step, fmt::format("kept: {}", fmt::join(kept, " ")));
 }
 const case_entry low_water_marks_case{"low_water_marks_go_to_neighbours", &low_water_marks_go_to_neighbours};
+
+// The creation, its acknowledgements and the news that it is globally visible: three for each edge.
+void creations_go_to_neighbours() {
+  constexpr std::uint64_t made = 3;
+  const auto observers = make_group<observer>();
+  quiescence().get();
+  const auto before = figures_of<&observer::creations>(observers);
+  for (std::uint64_t i = 0; i < made; ++i) make_array<hearing>({pe_count()});
+  quiescence().get();
+  const std::uint64_t most = most_of(before, figures_of<&observer::creations>(observers));
+  const std::uint64_t limit = made * most_of_one_exchange() / 2 * 3;
+  check(most <= limit, fmt::format("creations: {} messages at one host, of at most {}", most, limit));
+  const auto hosts = static_cast<std::uint64_t>(sched::this_pe().job().hosts());
+  const auto at_root = std::min<std::uint64_t>(sched::host_tree::most_children, hosts - 1) * made * 3;
+  check(most >= at_root, fmt::format("creations: {} messages at one host, of at least {}", most, at_root));
+}
+const case_entry creations_case{"creations_go_to_neighbours", &creations_go_to_neighbours};
 
 }  // namespace
 }  // namespace tri::testing
