@@ -36,6 +36,7 @@ class shared_figure {
 struct protocol_figures {
   shared_figure counting;         // for quiescence and the stall report (global_counts.hpp)
   shared_figure counting_rounds;  // begun by PEs of this process
+  shared_figure reduction_parts;  // taken; those of hosts, not of single elements
   shared_figure creations;        // with acknowledgements and news of them (creation_fence.hpp)
   shared_figure low_water_marks;  // of broadcasts (objects/collectives/subtree_marks.hpp)
 };

@@ -300,7 +300,7 @@ TEST(creation_fence, one_after_the_other_from_one_maker) {
 }
 TEST(creation_fence, two_makers_of_one_host) { expect_right(world(2, 2, star, {{make, 1, 3}, {make, 2}, {}, {}})); }
 TEST(creation_fence, two_makers_of_one_host_in_a_chain) {
-  expect_right(world(3, 2, chain, {{make}, {make, 4}, {}, {}, {0}, {}}));
+  expect_right(world(3, 2, chain, {{make}, {make, 4}, {}, {}, {}, {}}));
 }
 TEST(creation_fence, a_host_of_two_processes_passes_on) {
   expect_right(world(2, 2, star, {{make, 1}, {3}, {make}, {}}));

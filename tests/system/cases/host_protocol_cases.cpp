@@ -23,6 +23,12 @@ struct observer : group_member<observer> {
     return here.local_number() == 0 ? &here.job().process_record_of(here.job().process())->between_hosts : nullptr;
   }
   std::uint64_t counting() { return figures() == nullptr ? 0 : figures()->counting.read(); }
+  std::uint64_t reduction_parts() { return figures() == nullptr ? 0 : figures()->reduction_parts.read(); }
+  int one() { return 1; }
+  task<int> one_later() {
+    co_await after(std::chrono::microseconds(10 * pe_count()));
+    co_return 1;
+  }
   std::uint64_t creations() { return figures() == nullptr ? 0 : figures()->creations.read(); }
   std::uint64_t low_water_marks() { return figures() == nullptr ? 0 : figures()->low_water_marks.read(); }
   std::uint64_t counting_rounds() { return figures() == nullptr ? 0 : figures()->counting_rounds.read(); }
@@ -96,6 +102,23 @@ void creations_go_to_neighbours() {
   check(most >= at_root, fmt::format("creations: {} messages at one host, of at least {}", most, at_root));
 }
 const case_entry creations_case{"creations_go_to_neighbours", &creations_go_to_neighbours};
+
+// The parts of a broadcast's reduction are combined on the way: no host takes more than those of its children.
+void reductions_go_to_neighbours() {
+  constexpr std::uint64_t rounds = 5;
+  const auto observers = make_group<observer>();
+  const auto before = figures_of<&observer::reduction_parts>(observers);
+  for (std::uint64_t i = 0; i < rounds; ++i) {
+    check_equal(observers.reduce<&observer::one>(sum).get(), pe_count());
+    check_equal(observers.reduce<&observer::one>(immediately(sum)).get(), pe_count());
+    check_equal(observers.reduce<&observer::one_later>(sum).get(), pe_count());
+  }
+  const std::uint64_t most = most_of(before, figures_of<&observer::reduction_parts>(observers));
+  // That of the first figures comes after them.
+  const std::uint64_t limit = (3 * rounds + 1) * most_of_one_exchange() / 2;
+  check(most <= limit, fmt::format("reductions: {} messages at one host, of at most {}", most, limit));
+}
+const case_entry reductions_case{"reductions_go_to_neighbours", &reductions_go_to_neighbours};
 
 }  // namespace
 }  // namespace tri::testing
