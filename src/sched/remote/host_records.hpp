@@ -34,11 +34,13 @@ class shared_figure {
 
 /// Messages between hosts with which protocols do their work: those that a process sent, and those that it took.
 struct protocol_figures {
-  shared_figure counting;         // for quiescence and the stall report (global_counts.hpp)
-  shared_figure counting_rounds;  // begun by PEs of this process
-  shared_figure reduction_parts;  // taken; those of hosts, not of single elements
-  shared_figure creations;        // with acknowledgements and news of them (creation_fence.hpp)
-  shared_figure low_water_marks;  // of broadcasts (objects/collectives/subtree_marks.hpp)
+  shared_figure counting;            // for quiescence and the stall report (global_counts.hpp)
+  shared_figure counting_rounds;     // begun by PEs of this process
+  shared_figure reduction_parts;     // taken; those of hosts, not of single elements
+  shared_figure held_for_creations;  // messages that waited for creations here before they left
+  shared_figure kept_for_creations;  // messages that waited for creations here when they had come
+  shared_figure creations;           // with acknowledgements and news of them (creation_fence.hpp)
+  shared_figure low_water_marks;     // of broadcasts (objects/collectives/subtree_marks.hpp)
 };
 
 /// One process as its host sees it; the root of its window.
@@ -83,6 +85,8 @@ struct host_record {
   /// further hosts (trireme/detail/objects/inner_vertices.hpp). Null where there is only one host.
   std::atomic<std::uint64_t>* chosen = nullptr;
   host_creations<> creations;
+  /// How many creations of each other host lie in the inboxes of this one. Null where there is only one host.
+  std::atomic<std::uint32_t>* creations_in_inboxes = nullptr;
 };
 
 /// The root that each process publishes: its own record, and (local rank 0) the host's.

@@ -63,6 +63,13 @@ struct wire_link::outbound_message {
   void* block;
 };
 
+/// What waits for creations after it has come.
+struct wire_link::arrived_message {
+  reach to;
+  int destination;
+  envelope message;
+};
+
 wire_link::wire_link(process_runtime& job)
     : job_(job),
       own_process_(*job.process_record_of(job.process())),
@@ -102,7 +109,11 @@ wire_link::wire_link(process_runtime& job)
       [&job](wire::peer_number peer) { return job.endpoint_address_of(static_cast<int>(peer)); }, options_);
 }
 
-wire_link::~wire_link() = default;
+wire_link::~wire_link() {
+  arrival_gate_.drop_all([](const arrived_message& one) {
+    if (one.message.kind != payload_kind::direct) arena::release(one.message.block().block);
+  });
+}
 
 // A thread of its own, because the PEs may compute for longer than that without a poll of the wire.
 void wire_link::start_heartbeat() {
@@ -184,8 +195,9 @@ void wire_link::post(pe& here, int process, packet_header& header, envelope& mes
   const auto start = trace == nullptr ? trace::recorder::began{} : trace->call_begins();
   here.counters().sent_to_hosts.add(
       goes_to_all_pes(header.to) ? static_cast<std::uint64_t>(tree_of(header).children(job_.host())) : 1);
+  const bool may_leave = header.to != reach::creation && (creation_fence_.is_open() || name_creations(header));
   const outbound_message one{process, header, block};
-  if (creation_fence_.is_open() && header.to != reach::creation) [[likely]] {
+  if (may_leave) [[likely]] {
     leave(one);
   } else {
     std::lock_guard guard(departing_);
@@ -194,10 +206,23 @@ void wire_link::post(pe& here, int process, packet_header& header, envelope& mes
     else if (header.to == reach::creation)
       creation_fence_.begin_creation(one, header.collection);
     else
-      creation_fence_.hold(one);
+      hold(one);
     creation_fence_.flush([this](const outbound_message& next) { leave(next); });
   }
   if (trace != nullptr) trace->call_ended(trace::wire_send_call, start);
+}
+
+// False: it has to be held. After the number of a trace.
+bool wire_link::name_creations(packet_header& header) const {
+  known_creations known;
+  if (!creation_fence_.name_open(static_cast<std::uint32_t>(job_.host()), known)) return false;
+  if (known.makers != 0) header.set_known(known);
+  return true;
+}
+
+void wire_link::hold(const outbound_message& one) {
+  creation_fence_.hold(one);
+  own_process_.between_hosts.held_for_creations.add();
 }
 
 void wire_link::leave(const outbound_message& one) {
@@ -259,6 +284,12 @@ void wire_link::send_creation(pe& here, envelope& message) {
   packet_header header{};
   header.to = reach::creation;
   post_to_hosts(here, header, message);
+}
+
+void wire_link::creation_lies_in_inboxes(std::uint32_t collection) {
+  std::lock_guard guard(departing_);
+  creation_fence_.lies_in_inboxes(collection);
+  creation_fence_.flush([this](const outbound_message& next) { leave(next); });
 }
 
 void wire_link::post_to_hosts(pe& here, packet_header& header, envelope& message) {
@@ -392,7 +423,8 @@ void wire_link::arrived(wire::peer_number from, std::span<const std::byte> bytes
   message.source = header.source;
   message.bytes = header.bytes;
   message.kind = header.kind;
-  message.flags = static_cast<std::uint8_t>(header.flags & ~(wire_message::is_traced | envelope::any_count));
+  message.flags = static_cast<std::uint8_t>(
+      header.flags & ~(wire_message::is_traced | wire_message::names_creations | envelope::any_count));
   if ((header.flags & wire_message::is_traced) != 0) {
     message.set_trace_tag(trace::tag_of(header.trace_number()));
     if (row_ != nullptr)
@@ -418,34 +450,73 @@ void wire_link::arrived(wire::peer_number from, std::span<const std::byte> bytes
     std::memcpy(static_cast<void*>(&payload.urgency), header.payload, sizeof(priority));
   }
   try {
-    switch (header.to) {
-      case reach::one_pe:
-        deliver(header.destination, message);
-        break;
-      case reach::any_pe_of_process:
-        own_process_.nodes->push(message);
-        own_process_.wake(1);
-        break;
-      case reach::creation:
-      case reach::all_pes_of_hosts: {
-        const int children = to_child_hosts(header, body == nullptr ? nullptr : copy_of(body, body_bytes));
-        own_process_.relayed.add(static_cast<std::uint64_t>(children));
-        if (header.to == reach::creation) {
-          remote_creations_.heard(job_.own_host().creations, job_.host_of(static_cast<int>(header.source)));
-          if (const auto at_host = handler_table()[header.handler].at_host) at_host(job_, message);
-        }
-        to_pes_of_host(message);
-        if (header.to == reach::creation) creation_relayed(header, children);
-        break;
-      }
-      case reach::creation_acknowledged:
-      case reach::creation_globally_visible:
-        break;  // above
+    int children = 0;
+    if (goes_to_all_pes(header.to)) {
+      children = to_child_hosts(header, body == nullptr ? nullptr : copy_of(body, body_bytes));
+      own_process_.relayed.add(static_cast<std::uint64_t>(children));
     }
+    if (header.to == reach::creation)
+      take_creation(header, message, children);
+    else
+      take(from, header, message);
   } catch (const std::exception& error) {
     job_.fail(fmt::format("process {} cannot take a message '{}' from process {}: {}", job_.process(),
                           handler_table()[header.handler].name, from, error.what()));
   }
+}
+
+void wire_link::take(wire::peer_number from, const packet_header& header, const envelope& message) {
+  const bool names_creations = (header.flags & wire_message::names_creations) != 0;
+  if (!names_creations && arrival_gate_.is_empty()) [[likely]]
+    return place(header.to, header.destination, message);
+  const known_creations known = header.known();
+  if (arrival_gate_.passes(from, known, [this](std::uint32_t host) { return creations_in_inboxes(host); }))
+    return place(header.to, header.destination, message);
+  arrival_gate_.keep(from, known, {header.to, header.destination, message});
+  own_process_.between_hosts.kept_for_creations.add();
+}
+
+void wire_link::place(reach to, int destination, const envelope& message) {
+  if (to == reach::one_pe) return deliver(destination, message);
+  if (to == reach::all_pes_of_hosts) return to_pes_of_host(message);
+  own_process_.nodes->push(message);
+  own_process_.wake(1);
+}
+
+void wire_link::take_creation(const packet_header& header, envelope& message, int children) {
+  const int maker = job_.host_of(static_cast<int>(header.source));
+  remote_creations_.heard(job_.own_host().creations, maker);
+  if (const auto at_host = handler_table()[header.handler].at_host) at_host(job_, message);
+  to_pes_of_host(message);
+  // release: what waits for it comes behind it in the inboxes. pairs: wire_link.in_inboxes
+  job_.own_host().creations_in_inboxes[maker].store(remote_creations_.heard_of(maker), std::memory_order_release);
+  creation_relayed(header, children);
+  flush_arrivals();
+  ring_other_processes();  // they may keep messages for it, while their pollers sleep
+}
+
+// Own creations lie here before they leave.
+std::uint32_t wire_link::creations_in_inboxes(std::uint32_t host) const {
+  if (host == static_cast<std::uint32_t>(job_.host())) return ~std::uint32_t{0};
+  return job_.own_host().creations_in_inboxes[host].load(std::memory_order_acquire);  // pairs: wire_link.in_inboxes
+}
+
+void wire_link::flush_arrivals() {
+  arrival_gate_.flush([this](std::uint32_t host) { return creations_in_inboxes(host); },
+                      [this](const arrived_message& one) { place(one.to, one.destination, one.message); });
+}
+
+// Another process of the host puts creations into the inboxes, and rings.
+bool wire_link::polled() {
+  if (arrival_gate_.is_empty()) [[likely]]
+    return false;
+  try {
+    flush_arrivals();
+  } catch (const std::exception& error) {
+    job_.fail(
+        fmt::format("process {} cannot take a message that waited for a creation: {}", job_.process(), error.what()));
+  }
+  return false;
 }
 
 void wire_link::creation_relayed(const packet_header& creation, int children) {

@@ -29,6 +29,7 @@ struct observer : group_member<observer> {
     co_await after(std::chrono::microseconds(10 * pe_count()));
     co_return 1;
   }
+  std::uint64_t held_for_creations() { return figures() == nullptr ? 0 : figures()->held_for_creations.read(); }
   std::uint64_t creations() { return figures() == nullptr ? 0 : figures()->creations.read(); }
   std::uint64_t low_water_marks() { return figures() == nullptr ? 0 : figures()->low_water_marks.read(); }
   std::uint64_t counting_rounds() { return figures() == nullptr ? 0 : figures()->counting_rounds.read(); }
@@ -119,6 +120,36 @@ void reductions_go_to_neighbours() {
   check(most <= limit, fmt::format("reductions: {} messages at one host, of at most {}", most, limit));
 }
 const case_entry reductions_case{"reductions_go_to_neighbours", &reductions_go_to_neighbours};
+
+// Up to three hosts create without a pause while messages go round all PEs.
+struct busy : group_member<busy> {
+  int pings = 0;
+  void create(int times) {
+    last = make_array<hearing>({pe_count()});
+    if (times > 1) this_array()(this_pe()).send<&busy::create>(times - 1);
+  }
+  void ping(int times) {
+    ++pings;
+    if (times > 1) this_array()((this_pe() + 1) % pe_count()).send<&busy::ping>(times - 1);
+  }
+  int count() { return pings; }
+  array<hearing> last;
+};
+
+void messages_pass_creations() {
+  constexpr int creations = 100, pings = 50;
+  const auto observers = make_group<observer>();
+  auto all = make_group<busy>();
+  quiescence().get();
+  const auto before = figures_of<&observer::held_for_creations>(observers);
+  for (int maker = 0; maker < 3; ++maker) all(maker * pe_count() / 3).send<&busy::create>(creations);
+  for (int pe = 0; pe < pe_count(); ++pe) all(pe).send<&busy::ping>(pings);
+  quiescence().get();
+  const auto after = figures_of<&observer::held_for_creations>(observers);
+  check_equal(most_of(before, after), std::uint64_t{0});
+  check_equal(all.reduce<&busy::count>(sum).get(), pings * pe_count());
+}
+const case_entry messages_pass_case{"messages_pass_creations", &messages_pass_creations};
 
 }  // namespace
 }  // namespace tri::testing
