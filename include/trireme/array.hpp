@@ -68,7 +68,7 @@ element_type describe_element_type() {
 /// The state shared by the PEs of a host. `created`: all elements of a dense collection count from the start, as
 /// contributions may overtake creation. relaxed: sent with the creation messages.
 inline collection_shared* shared_by_host(const sched::runtime& job, std::uint64_t created) {
-  auto* const made = collection_shared::make(job.pes_of_host(), job.hosts());
+  auto* const made = collection_shared::make(job.pes_of_host());
   made->created.store(static_cast<std::int64_t>(created), std::memory_order_relaxed);
   return made;
 }
@@ -99,13 +99,13 @@ struct creation {
   static void post(sched::pe& here, int pe, const tuple& arguments) {
     post_packed(here, pe, handler, std::get<0>(arguments).id, 0, packed(here, here.is_in_this_process(pe), arguments));
   }
-  static void post_to_other_hosts(sched::pe& here, std::uint64_t created, const tuple& arguments) {
+  static sched::envelope for_other_hosts(sched::pe& here, std::uint64_t created, const tuple& arguments) {
     sched::envelope message{};
     message.element = created;
     message.collection = std::get<0>(arguments).id;
     message.handler = handler;
     packed(here, false, arguments).store(message);
-    here.send_creation(message);
+    return message;
   }
   static void deliver(sched::pe& here, sched::envelope& message) {
     unpacked_arguments<tuple> arguments(message);
@@ -145,12 +145,16 @@ collection_facts create_collection(array_shape shape, placement where, bool one_
   using made = creation<T, A...>;
   const std::uint64_t created = shape.dense ? shape.elements() : 0;
   typename made::tuple packed(facts, arguments...);
-  if (job.hosts() > 1) made::post_to_other_hosts(here, created, packed);
-  facts.shared = shared_by_host(job, created);
-  std::get<0>(packed) = facts;
-  const int first = job.first_pe_of_host();
-  for (int pe = first; pe < first + job.pes_of_host(); ++pe)
-    if (pe != here.number()) made::post(here, pe, packed);
+  {
+    sched::envelope to_hosts{};
+    if (job.hosts() > 1) to_hosts = made::for_other_hosts(here, created, packed);
+    const sched::creation_in_host in_host(here, job.hosts() > 1 ? &to_hosts : nullptr);
+    facts.shared = shared_by_host(job, created);
+    std::get<0>(packed) = facts;
+    const int first = job.first_pe_of_host();
+    for (int pe = first; pe < first + job.pes_of_host(); ++pe)
+      if (pe != here.number()) made::post(here, pe, packed);
+  }
   made::create(here, packed);
   return facts;
 }

@@ -240,10 +240,9 @@ nodegroup<T> make_nodegroup(const A&... arguments) {
   // The own member first: if its constructor throws, no other PE has learned of the group.
   auto own = message_for(true);
   made::deliver(here, own);
-  if (job.hosts() > 1) {
-    auto to_hosts = message_for(false);
-    here.send_creation(to_hosts);
-  }
+  sched::envelope to_hosts{};
+  if (job.hosts() > 1) to_hosts = message_for(false);
+  const sched::creation_in_host in_host(here, job.hosts() > 1 ? &to_hosts : nullptr);
   const int first = job.first_pe_of_host();
   for (int pe = first; pe < first + job.pes_of_host(); ++pe) {
     if (pe == here.number()) continue;

@@ -9,6 +9,7 @@
 
 #include "objects/messages/awaited_messages.hpp"
 #include "objects/messages/held_messages.hpp"
+#include "sched/remote/host_records.hpp"
 #include "trireme/detail/arena/allocate.hpp"
 #include "trireme/detail/objects/post.hpp"
 #include "trireme/detail/sched/runtime.hpp"
@@ -50,7 +51,7 @@ sched::envelope* copy_to_block(const sched::envelope& message) {
   return block;
 }
 
-constexpr std::size_t history_before_pruning = 32;
+constexpr std::size_t history_before_pruning = 2 * subtree_marks::step;
 // Each PE has a table of them, of a pointer for each number.
 constexpr std::uint32_t most_collections = 1u << 26;
 
@@ -164,9 +165,9 @@ construction& current_construction() {
   return now;
 }
 
-collection_shared* collection_shared::make(int host_pes, int hosts) {
+collection_shared* collection_shared::make(int host_pes) {
   auto* const made = new (arena::allocate(sizeof(collection_shared))) collection_shared;
-  const int lines = host_pes + hosts;
+  const int lines = host_pes + 1;
   made->low_water_marks =
       static_cast<watermark_line*>(arena::allocate(static_cast<std::size_t>(lines) * sizeof(watermark_line)));
   for (int line = 0; line < lines; ++line) new (made->low_water_marks + line) watermark_line;
@@ -706,31 +707,74 @@ std::uint64_t collection_manager::lowest_mark_of_host() const {
   return lowest;
 }
 
-// By the first PE of the host, to those of the others. Late updates only keep history a little longer.
-void collection_manager::send_low_water_mark_to_hosts() {
+// Between the first PEs of hosts. Another one for each collection, so that all hosts share the inner vertices.
+sched::host_tree collection_manager::tree_of_marks() const {
   const sched::runtime& job = here_.job();
-  if (job.hosts() == 1 || here_.number() != job.first_pe_of_host()) return;
-  const std::uint64_t low_water_mark = lowest_mark_of_host();
-  for (int host = 0; host < job.hosts(); ++host)
-    if (host != job.host())
-      post_packed(here_, job.first_pe_of(host), low_water_mark_handler, facts_.id, low_water_mark,
-                  pack_arguments<std::tuple<>>(here_, true, false));
+  const int hosts = job.hosts();
+  const std::uint32_t number_on_host = (facts_.id - 1) / static_cast<std::uint32_t>(hosts);
+  return {hosts, job.host_of_collection(facts_.id), sched::host_tree::rotation_of(number_on_host, hosts)};
 }
 
-void collection_manager::low_water_mark_arrived(int host, std::uint64_t low_water_mark) {
-  facts_.shared->low_water_mark_of_host(host).store(
-      low_water_mark, std::memory_order_release);  // pairs: local_collection.low_water_mark
+void collection_manager::send_low_water_mark(int host, std::uint64_t low_water_mark) {
+  const sched::runtime& job = here_.job();
+  job.process_record_of(job.process())->between_hosts.low_water_marks.add();
+  post_packed(here_, job.first_pe_of(host), low_water_mark_handler, facts_.id, low_water_mark,
+              pack_arguments<std::tuple<>>(here_, true, false));
+}
+
+subtree_marks& collection_manager::marks_of_subtree() {
+  if (subtree_marks_ == nullptr)
+    subtree_marks_ =
+        std::make_unique<subtree_marks>(static_cast<std::size_t>(tree_of_marks().children(here_.job().host())));
+  return *subtree_marks_;
+}
+
+// By the first PE of the host.
+void collection_manager::report_low_water_mark() {
+  const sched::runtime& job = here_.job();
+  if (job.hosts() == 1 || here_.number() != job.first_pe_of_host()) return;
+  marks_of_subtree().rose_here(lowest_mark_of_host());
+  const std::optional<std::uint64_t> lowest = marks_of_subtree().take_report();
+  if (!lowest) return;
+  if (job.host() == job.host_of_collection(facts_.id))
+    low_water_mark_of_job_rose(*lowest);
+  else
+    send_low_water_mark(tree_of_marks().parent(job.host()), *lowest);
+}
+
+bool collection_manager::low_water_mark_arrived(int host, std::uint64_t low_water_mark) {
+  const sched::runtime& job = here_.job();
+  job.process_record_of(job.process())->between_hosts.low_water_marks.add();
+  const sched::host_tree tree = tree_of_marks();
+  if (job.host() != job.host_of_collection(facts_.id) && host == tree.parent(job.host())) {
+    low_water_mark_of_job_rose(low_water_mark);
+    return true;
+  }
+  std::size_t place = 0, child = ~std::size_t{0};
+  tree.for_each_child(job.host(), [&](int each) {
+    if (each == host) child = place;
+    ++place;
+  });
+  if (child >= place || here_.number() != job.first_pe_of_host()) return false;
+  marks_of_subtree().reported_by(child, low_water_mark);
+  report_low_water_mark();
+  return true;
+}
+
+void collection_manager::low_water_mark_of_job_rose(std::uint64_t low_water_mark) {
+  // release: as of a PE, whose marks this one sums up. pairs: local_collection.low_water_mark
+  facts_.shared->low_water_mark_of_job().store(low_water_mark, std::memory_order_release);
+  tree_of_marks().for_each_child(here_.job().host(), [&](int child) { send_low_water_mark(child, low_water_mark); });
 }
 
 // An element that left PE A having seen n broadcasts may still come here and request those from n on, as long as A's
 // low-water mark is at most n. A raises its low-water mark only when the arrival was acknowledged.
 void collection_manager::prune_history() {
-  send_low_water_mark_to_hosts();
-  std::uint64_t lowest = lowest_mark_of_host();
-  for (int host = 0; host < here_.job().hosts(); ++host)
-    if (host != here_.job().host())
-      lowest = std::min(lowest, facts_.shared->low_water_mark_of_host(host).load(
-                                    std::memory_order_acquire));  // pairs: local_collection.low_water_mark
+  report_low_water_mark();
+  const std::uint64_t lowest = here_.job().hosts() == 1
+                                   ? lowest_mark_of_host()
+                                   : facts_.shared->low_water_mark_of_job().load(
+                                         std::memory_order_acquire);  // pairs: local_collection.low_water_mark
   auto last = history_.begin();
   for (std::uint64_t number = delivered_ - history_.size(); number < lowest; ++number) {
     sched::drop_message(here_, last->message);
@@ -1011,8 +1055,10 @@ void created_counted_deliver(sched::pe& here, sched::envelope& message) {
 }
 
 void low_water_mark_deliver(sched::pe& here, sched::envelope& message) {
-  if (collection_manager* const home = find_collection(here, message))
-    home->low_water_mark_arrived(here.job().host_of(static_cast<int>(message.source)), message.element);
+  collection_manager* const home = find_collection(here, message);
+  if (home != nullptr &&
+      !home->low_water_mark_arrived(here.job().host_of(static_cast<int>(message.source)), message.element))
+    refuse_arguments(message, "their sender is no neighbour in the tree of hosts");
 }
 
 void level_deliver(sched::pe& here, sched::envelope& message) {

@@ -10,7 +10,9 @@
 #include <vector>
 
 #include "objects/collectives/host_contributions.hpp"
+#include "objects/collectives/subtree_marks.hpp"
 #include "objects/location/location_protocol.hpp"
+#include "sched/remote/host_tree.hpp"
 #include "trireme/detail/objects/local_collection.hpp"
 
 namespace tri::objects {
@@ -59,7 +61,10 @@ class collection_manager final : public local_collection {
   /// False: no element in transit has had this many broadcasts.
   bool arrival_acknowledged(std::uint64_t seen);
   void number_broadcast(sched::envelope& message) override;
-  void low_water_mark_arrived(int host, std::uint64_t low_water_mark);
+  /// From a neighbour in the tree of hosts (subtree_marks.hpp). False: `host` is none.
+  bool low_water_mark_arrived(int host, std::uint64_t low_water_mark);
+  /// Broadcasts kept for elements on their way; for tests.
+  std::size_t history() const { return history_.size(); }
 
   // ---- contributions
   contribution_base& contribution(element_base& element,
@@ -99,7 +104,11 @@ class collection_manager final : public local_collection {
   void prune_history();
   void publish_low_water_mark();
   std::uint64_t lowest_mark_of_host() const;
-  void send_low_water_mark_to_hosts();
+  sched::host_tree tree_of_marks() const;
+  subtree_marks& marks_of_subtree();
+  void send_low_water_mark(int host, std::uint64_t low_water_mark);
+  void report_low_water_mark();
+  void low_water_mark_of_job_rose(std::uint64_t low_water_mark);
   void leave_level(std::uint64_t level);
   void flush_contributions();
   contributions_of_pes& contributions_of_host();
@@ -124,6 +133,7 @@ class collection_manager final : public local_collection {
   std::map<std::uint64_t, logged_broadcast> early_;  // came before its predecessors
   std::vector<logged_broadcast> history_;            // the newest has number delivered_ - 1
   std::multimap<std::uint64_t, int> travelling_;     // broadcasts seen by elements that left and have not arrived yet
+  std::unique_ptr<subtree_marks> subtree_marks_;     // of the first PE of a host, where there are several
   std::int64_t created_ = 0;
   std::int64_t destroyed_ = 0;
   std::map<std::uint64_t, std::int64_t> late_destroyed_;  // by the first broadcast for which they count

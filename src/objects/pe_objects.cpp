@@ -125,7 +125,7 @@ pe_objects::pe_objects(sched::pe& owner)
     : here(owner), singles_made_(static_cast<std::size_t>(owner.job().pes())), pending_(std::make_unique<pending>()) {
   collection_facts singles;
   singles.placement = placement_entry<object_home_map>::number;
-  singles.shared = collection_shared::make(owner.job().pes_of_host(), owner.job().hosts());
+  singles.shared = collection_shared::make(owner.job().pes_of_host());
   add_local_collection(singles, "single object");
 }
 

@@ -75,6 +75,8 @@ void pe::send_creation(envelope& message) {
   wire_of(owner_).send_creation(*this, message);
 }
 
+void pe::creation_lies_in_inboxes(std::uint32_t collection) { wire_of(owner_).creation_lies_in_inboxes(collection); }
+
 void pe::send_copy(int destination, const envelope& message) {
   if ((message.flags & (envelope::has_priority | envelope::is_immediate)) == 0) {
     send(destination, [&](envelope& slot) { slot.assign_message(message); });

@@ -167,6 +167,10 @@ void process_runtime::lay_out_records() {
       const std::size_t choices = static_cast<std::size_t>(pes()) + static_cast<std::size_t>(hosts());
       shared.chosen = static_cast<std::atomic<std::uint64_t>*>(heap.reserve(choices * sizeof(*shared.chosen)));
       for (std::size_t i = 0; i < choices; ++i) new (shared.chosen + i) std::atomic<std::uint64_t>(0);
+      const auto makers = static_cast<std::size_t>(hosts());
+      shared.creations_in_inboxes =
+          static_cast<std::atomic<std::uint32_t>*>(heap.reserve(makers * sizeof(*shared.creations_in_inboxes)));
+      for (std::size_t i = 0; i < makers; ++i) new (shared.creations_in_inboxes + i) std::atomic<std::uint32_t>(0);
     }
   }
   arena_->publish(root_);

@@ -135,6 +135,7 @@ bool conduit_port<Conduit>::progress() {
   bool something = take_outbox();
   something |= send_open();
   something |= conduit_->progress(*this);
+  something |= user_.polled();
   sends_left_ = options_.sends_per_poll;
   something |= ask_again();
   watch_senders();

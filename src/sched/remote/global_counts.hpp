@@ -1,11 +1,13 @@
-// How many messages were sent and processed on all hosts: asked for by messages that count as neither, in two rounds.
-// All hosts have answered the first before the second is asked for, and the result has the messages processed of the
-// first and those sent of the second. So, as within a host (README.md, quiescence): equal sums mean that nothing was
-// under way or running when the second round began. One per PE, for its thread.
+// How many messages were sent and processed on all hosts: asked for along a tree of hosts, in two rounds, by messages
+// that count as neither (tree_counts.hpp). Any PE may ask; the first PE of each other host speaks for its host. One per
+// PE, for its thread.
 #pragma once
 
 #include <cstdint>
+#include <map>
+#include <optional>
 
+#include "sched/remote/tree_counts.hpp"
 #include "trireme/detail/os/unique_function.hpp"
 #include "trireme/detail/sched/counters.hpp"
 
@@ -19,14 +21,22 @@ class global_message_counts {
   /// Asks all hosts; `use` gets the sums, in a handler of this PE. One at a time.
   void begin(pe& here, os::unique_function<void(const message_counts&)> use);
   bool is_running() const { return use_ != nullptr; }
-  void answered(pe& here, const message_counts& of_host);  ///< by the handler of the answers
+  /// By the handlers of the messages between hosts, whose `element` is the PE that began.
+  void asked(pe& here, const envelope& question);
+  void answered(pe& here, const envelope& answer);
 
  private:
-  void ask(pe& here);
+  struct passed_on {
+    counts_of_subtree counts;
+    int parent;  // the PE that asked this one
+  };
+  void begin_round(pe& here);
+  void round_ended(pe& here);
+
   os::unique_function<void(const message_counts&)> use_;
-  bool first_round_ = true;
-  int missing_ = 0;
-  message_counts sums_;
+  rounds_of_counts rounds_;                // of the own question
+  std::optional<counts_of_subtree> own_;   // of its round
+  std::map<int, passed_on> of_other_pes_;  // questions that were passed on, by the PE that began
 };
 
 /// A message just sent (or a timer just set), or the one whose handler runs, is not a message of the program.

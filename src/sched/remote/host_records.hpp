@@ -21,9 +21,31 @@ struct pe_record {
   counter_block counters;
 };
 
+/// A number that several threads of a process add to: figures that tests and reports read.
+class shared_figure {
+ public:
+  // relaxed, both: nothing is concluded from it about other memory
+  void add() { value_.fetch_add(1, std::memory_order_relaxed); }
+  std::uint64_t read() const { return value_.load(std::memory_order_relaxed); }
+
+ private:
+  std::atomic<std::uint64_t> value_{0};
+};
+
+/// Messages between hosts with which protocols do their work: those that a process sent, and those that it took.
+struct protocol_figures {
+  shared_figure counting;            // for quiescence and the stall report (global_counts.hpp)
+  shared_figure counting_rounds;     // begun by PEs of this process
+  shared_figure reduction_parts;     // taken; those of hosts, not of single elements
+  shared_figure held_for_creations;  // messages that waited for creations here before they left
+  shared_figure kept_for_creations;  // messages that waited for creations here when they had come
+  shared_figure creations;           // with acknowledgements and news of them (creation_fence.hpp)
+  shared_figure low_water_marks;     // of broadcasts (objects/collectives/subtree_marks.hpp)
+};
+
 /// One process as its host sees it; the root of its window.
 struct process_record {
-  static constexpr std::uint32_t expected_version = 2;
+  static constexpr std::uint32_t expected_version = 3;
   static constexpr int idle_words = arena::most_local_pes / 64;
 
   std::uint32_t version;
@@ -31,6 +53,7 @@ struct process_record {
   pe_record* pe[arena::most_local_pes];
   node_queue* nodes;
   counter relayed;  // messages for all hosts passed on; by the thread that makes progress on the wire, one at a time
+  protocol_figures between_hosts;
   std::uint64_t wire_wakeup;  // name of the wakeup socket on which its poller sleeps; where there are several hosts
   /// Bit i: local PE i sleeps or is about to. A hint of which PE to wake; the inbox decides whether it really sleeps.
   alignas(64) std::atomic<std::uint64_t> idle_pes[idle_words];
@@ -62,6 +85,8 @@ struct host_record {
   /// further hosts (trireme/detail/objects/inner_vertices.hpp). Null where there is only one host.
   std::atomic<std::uint64_t>* chosen = nullptr;
   host_creations<> creations;
+  /// How many creations of each other host lie in the inboxes of this one. Null where there is only one host.
+  std::atomic<std::uint32_t>* creations_in_inboxes = nullptr;
 };
 
 /// The root that each process publishes: its own record, and (local rank 0) the host's.

@@ -1,7 +1,8 @@
 // The tree by which a message for all hosts goes from host to host. Its shape is that of a heap with four children for
 // each vertex. Where a host stands in it changes from tree to tree: those between the root and the leaves have more to
 // do, so each tree begins with the hosts that come after the inner vertices of the one before (Mei 2012, M61). A pure
-// function: a host that forwards a message finds its children from the host of the root and its rotation.
+// function: a host that forwards a message finds its children from the host of the root and its rotation. Answers go
+// the same way back: a host adds up those of its children and answers its parent.
 #pragma once
 
 #include <algorithm>
@@ -12,8 +13,10 @@ class host_tree {
  public:
   static constexpr int most_children = 4;
 
-  /// `rotation` in 0 .. rotations(hosts) - 1: by how many hosts the others are moved.
-  constexpr host_tree(int hosts, int root, int rotation) : hosts_(hosts), root_(root), rotation_(rotation) {}
+  /// `rotation` in 0 .. rotations(hosts) - 1: by how many hosts the others are moved. `width`: children of a vertex;
+  /// for explorations, whose trees have to be deep with few hosts.
+  constexpr host_tree(int hosts, int root, int rotation, int width = most_children)
+      : hosts_(hosts), root_(root), rotation_(rotation), width_(width) {}
 
   static constexpr int rotations(int hosts) { return std::max(hosts - 1, 1); }
   /// Vertices between the root and the leaves.
@@ -35,8 +38,13 @@ class host_tree {
   /// Calls visit(child) for each host to which `host` hands the message on.
   template <class Visit>
   constexpr void for_each_child(int host, Visit&& visit) const {
-    const int first = position_of(host) * most_children + 1;
-    for (int child = first; child < std::min(first + most_children, hosts_); ++child) visit(host_at(child));
+    const int first = position_of(host) * width_ + 1;
+    for (int child = first; child < std::min(first + width_, hosts_); ++child) visit(host_at(child));
+  }
+  /// From which host it comes to `host`; not for the root.
+  constexpr int parent(int host) const {
+    const int above = (position_of(host) - 1) / width_;
+    return above == 0 ? root_ : host_at(above);
   }
 
  private:
@@ -49,6 +57,7 @@ class host_tree {
   int hosts_;
   int root_;
   int rotation_;
+  int width_;
 };
 
 }  // namespace tri::sched

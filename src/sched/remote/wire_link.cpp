@@ -63,6 +63,13 @@ struct wire_link::outbound_message {
   void* block;
 };
 
+/// What waits for creations after it has come.
+struct wire_link::arrived_message {
+  reach to;
+  int destination;
+  envelope message;
+};
+
 wire_link::wire_link(process_runtime& job)
     : job_(job),
       own_process_(*job.process_record_of(job.process())),
@@ -75,7 +82,7 @@ wire_link::wire_link(process_runtime& job)
              .process = job.process(),
              .first_pe = std::int64_t{job.process()} * job.pes_per_process(),
              .own_pes = job.pes_per_process()},
-      creation_fence_(job.own_host().creations, job.hosts() - 1) {
+      creation_fence_(job.own_host().creations, host_tree(job.hosts(), job.host(), 0).children(job.host())) {
   const wire::wire_choice chosen = chosen_wire(job);
   options_.transports = chosen.transports;
   options_.devices = chosen.devices;
@@ -102,7 +109,11 @@ wire_link::wire_link(process_runtime& job)
       [&job](wire::peer_number peer) { return job.endpoint_address_of(static_cast<int>(peer)); }, options_);
 }
 
-wire_link::~wire_link() = default;
+wire_link::~wire_link() {
+  arrival_gate_.drop_all([](const arrived_message& one) {
+    if (one.message.kind != payload_kind::direct) arena::release(one.message.block().block);
+  });
+}
 
 // A thread of its own, because the PEs may compute for longer than that without a poll of the wire.
 void wire_link::start_heartbeat() {
@@ -133,6 +144,7 @@ bool wire_link::takes_memory(const packet_header& header) {
 // ---- sending
 
 void wire_link::post(int process, const packet_header& header, void* block) {
+  if (header.to >= reach::creation) own_process_.between_hosts.creations.add();
   try {
     port_->send(
         static_cast<wire::peer_number>(process), header.used(),
@@ -183,8 +195,9 @@ void wire_link::post(pe& here, int process, packet_header& header, envelope& mes
   const auto start = trace == nullptr ? trace::recorder::began{} : trace->call_begins();
   here.counters().sent_to_hosts.add(
       goes_to_all_pes(header.to) ? static_cast<std::uint64_t>(tree_of(header).children(job_.host())) : 1);
+  const bool may_leave = header.to != reach::creation && (creation_fence_.is_open() || name_creations(header));
   const outbound_message one{process, header, block};
-  if (creation_fence_.is_open() && header.to != reach::creation) [[likely]] {
+  if (may_leave) [[likely]] {
     leave(one);
   } else {
     std::lock_guard guard(departing_);
@@ -193,10 +206,23 @@ void wire_link::post(pe& here, int process, packet_header& header, envelope& mes
     else if (header.to == reach::creation)
       creation_fence_.begin_creation(one, header.collection);
     else
-      creation_fence_.hold(one);
+      hold(one);
     creation_fence_.flush([this](const outbound_message& next) { leave(next); });
   }
   if (trace != nullptr) trace->call_ended(trace::wire_send_call, start);
+}
+
+// False: it has to be held. After the number of a trace.
+bool wire_link::name_creations(packet_header& header) const {
+  known_creations known;
+  if (!creation_fence_.name_open(static_cast<std::uint32_t>(job_.host()), known)) return false;
+  if (known.makers != 0) header.set_known(known);
+  return true;
+}
+
+void wire_link::hold(const outbound_message& one) {
+  creation_fence_.hold(one);
+  own_process_.between_hosts.held_for_creations.add();
 }
 
 void wire_link::leave(const outbound_message& one) {
@@ -258,6 +284,12 @@ void wire_link::send_creation(pe& here, envelope& message) {
   packet_header header{};
   header.to = reach::creation;
   post_to_hosts(here, header, message);
+}
+
+void wire_link::creation_lies_in_inboxes(std::uint32_t collection) {
+  std::lock_guard guard(departing_);
+  creation_fence_.lies_in_inboxes(collection);
+  creation_fence_.flush([this](const outbound_message& next) { leave(next); });
 }
 
 void wire_link::post_to_hosts(pe& here, packet_header& header, envelope& message) {
@@ -391,14 +423,16 @@ void wire_link::arrived(wire::peer_number from, std::span<const std::byte> bytes
   message.source = header.source;
   message.bytes = header.bytes;
   message.kind = header.kind;
-  message.flags = static_cast<std::uint8_t>(header.flags & ~(wire_message::is_traced | envelope::any_count));
+  message.flags = static_cast<std::uint8_t>(
+      header.flags & ~(wire_message::is_traced | wire_message::names_creations | envelope::any_count));
   if ((header.flags & wire_message::is_traced) != 0) {
     message.set_trace_tag(trace::tag_of(header.trace_number()));
     if (row_ != nullptr)
       row_->arrived(header.source, header.trace_number(), header.handler,
                     header.to == reach::one_pe ? trace::target::pe : trace::target::process, header.destination);
   }
-  if (header.to == reach::creation_acknowledged) return creation_acknowledged(header.collection);
+  if (header.to >= reach::creation) own_process_.between_hosts.creations.add();
+  if (header.to == reach::creation_acknowledged) return creation_acknowledged(header);
   if (header.to == reach::creation_globally_visible) return remote_creation_globally_visible(header);
   if (takes_memory(header)) {
     const bool for_all = goes_to_all_pes(header.to);
@@ -416,47 +450,101 @@ void wire_link::arrived(wire::peer_number from, std::span<const std::byte> bytes
     std::memcpy(static_cast<void*>(&payload.urgency), header.payload, sizeof(priority));
   }
   try {
-    switch (header.to) {
-      case reach::one_pe:
-        deliver(header.destination, message);
-        break;
-      case reach::any_pe_of_process:
-        own_process_.nodes->push(message);
-        own_process_.wake(1);
-        break;
-      case reach::creation:
-      case reach::all_pes_of_hosts:
-        own_process_.relayed.add(
-            static_cast<std::uint64_t>(to_child_hosts(header, body == nullptr ? nullptr : copy_of(body, body_bytes))));
-        if (header.to == reach::creation) {
-          remote_creations_.heard(job_.own_host().creations, job_.host_of(static_cast<int>(header.source)));
-          if (const auto at_host = handler_table()[header.handler].at_host) at_host(job_, message);
-        }
-        to_pes_of_host(message);
-        if (header.to == reach::creation) acknowledge(header);
-        break;
-      case reach::creation_acknowledged:
-      case reach::creation_globally_visible:
-        break;  // above
+    int children = 0;
+    if (goes_to_all_pes(header.to)) {
+      children = to_child_hosts(header, body == nullptr ? nullptr : copy_of(body, body_bytes));
+      own_process_.relayed.add(static_cast<std::uint64_t>(children));
     }
+    if (header.to == reach::creation)
+      take_creation(header, message, children);
+    else
+      take(from, header, message);
   } catch (const std::exception& error) {
     job_.fail(fmt::format("process {} cannot take a message '{}' from process {}: {}", job_.process(),
                           handler_table()[header.handler].name, from, error.what()));
   }
 }
 
-void wire_link::acknowledge(const packet_header& creation) {
-  packet_header thanks{};
-  thanks.to = reach::creation_acknowledged;
-  thanks.collection = creation.collection;
-  std::lock_guard guard(departing_);
-  if (!drops_outbound_) post(job_.process_of(static_cast<int>(creation.source)), thanks, nullptr);
+void wire_link::take(wire::peer_number from, const packet_header& header, const envelope& message) {
+  const bool names_creations = (header.flags & wire_message::names_creations) != 0;
+  if (!names_creations && arrival_gate_.is_empty()) [[likely]]
+    return place(header.to, header.destination, message);
+  const known_creations known = header.known();
+  if (arrival_gate_.passes(from, known, [this](std::uint32_t host) { return creations_in_inboxes(host); }))
+    return place(header.to, header.destination, message);
+  arrival_gate_.keep(from, known, {header.to, header.destination, message});
+  own_process_.between_hosts.kept_for_creations.add();
 }
 
-void wire_link::creation_acknowledged(std::uint32_t collection) {
+void wire_link::place(reach to, int destination, const envelope& message) {
+  if (to == reach::one_pe) return deliver(destination, message);
+  if (to == reach::all_pes_of_hosts) return to_pes_of_host(message);
+  own_process_.nodes->push(message);
+  own_process_.wake(1);
+}
+
+void wire_link::take_creation(const packet_header& header, envelope& message, int children) {
+  const int maker = job_.host_of(static_cast<int>(header.source));
+  remote_creations_.heard(job_.own_host().creations, maker);
+  if (const auto at_host = handler_table()[header.handler].at_host) at_host(job_, message);
+  to_pes_of_host(message);
+  // release: what waits for it comes behind it in the inboxes. pairs: wire_link.in_inboxes
+  job_.own_host().creations_in_inboxes[maker].store(remote_creations_.heard_of(maker), std::memory_order_release);
+  creation_relayed(header, children);
+  flush_arrivals();
+  ring_other_processes();  // they may keep messages for it, while their pollers sleep
+}
+
+// Own creations lie here before they leave.
+std::uint32_t wire_link::creations_in_inboxes(std::uint32_t host) const {
+  if (host == static_cast<std::uint32_t>(job_.host())) return ~std::uint32_t{0};
+  return job_.own_host().creations_in_inboxes[host].load(std::memory_order_acquire);  // pairs: wire_link.in_inboxes
+}
+
+void wire_link::flush_arrivals() {
+  arrival_gate_.flush([this](std::uint32_t host) { return creations_in_inboxes(host); },
+                      [this](const arrived_message& one) { place(one.to, one.destination, one.message); });
+}
+
+// Another process of the host puts creations into the inboxes, and rings.
+bool wire_link::polled() {
+  if (arrival_gate_.is_empty()) [[likely]]
+    return false;
+  try {
+    flush_arrivals();
+  } catch (const std::exception& error) {
+    job_.fail(
+        fmt::format("process {} cannot take a message that waited for a creation: {}", job_.process(), error.what()));
+  }
+  return false;
+}
+
+void wire_link::creation_relayed(const packet_header& creation, int children) {
+  if (relayed_creations_.relayed(creation.collection, children))
+    acknowledge_to_parent(creation.collection, creation.source);
+}
+
+// Of the creation by the PE `source`, whose own process hears of it at the root.
+void wire_link::acknowledge_to_parent(std::uint32_t collection, std::uint32_t source) {
+  const int creator = job_.process_of(static_cast<int>(source));
+  const int root = job_.host_of_process(creator);
+  const int parent = host_tree(job_.hosts(), root, 0).parent(job_.host());
+  packet_header thanks{};
+  thanks.to = reach::creation_acknowledged;
+  thanks.collection = collection;
+  thanks.source = source;
+  std::lock_guard guard(departing_);
+  if (!drops_outbound_) post(parent == root ? creator : job_.first_process_of(parent), thanks, nullptr);
+}
+
+void wire_link::creation_acknowledged(const packet_header& thanks) {
+  if (!job_.is_on_own_host(static_cast<int>(thanks.source))) {
+    if (relayed_creations_.acknowledged(thanks.collection)) acknowledge_to_parent(thanks.collection, thanks.source);
+    return;
+  }
   {
     std::lock_guard guard(departing_);
-    if (drops_outbound_ || !creation_fence_.acknowledged(collection)) return;
+    if (drops_outbound_ || !creation_fence_.acknowledged(thanks.collection)) return;
   }
   packet_header news{};
   news.to = reach::creation_globally_visible;

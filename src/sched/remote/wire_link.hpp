@@ -17,6 +17,7 @@
 #include <string>
 #include <thread>
 
+#include "sched/remote/arrival_gate.hpp"
 #include "sched/remote/creation_fence.hpp"
 #include "sched/remote/host_tree.hpp"
 #include "sched/remote/wire_message.hpp"
@@ -47,6 +48,8 @@ class wire_link final : private wire::port_user {
   /// The same with the creation of a collection; before any PE of this host can know of it. Once on each host its
   /// handler's `at_host` is called before the copies are made.
   void send_creation(pe& here, envelope& message);
+  /// It lies in the inboxes of this host, too: it may leave.
+  void creation_lies_in_inboxes(std::uint32_t collection);
 
   /// Moves what is under way; on any thread, one at a time, and the others are not kept. True if there was something.
   bool progress() {
@@ -98,6 +101,7 @@ class wire_link final : private wire::port_user {
  private:
   void* memory_for(wire::peer_number from, std::span<const std::byte> header, std::size_t bytes) override;
   void arrived(wire::peer_number from, std::span<const std::byte> header, void* body, std::size_t bytes) override;
+  bool polled() override;
   void abandoned(void* memory) override;
   void peer_failed(wire::peer_number peer, const std::string& why) override;
   void timed_out(wire::peer_number peer, const std::string& why) override { report_peer_failure(peer, why); }
@@ -108,16 +112,25 @@ class wire_link final : private wire::port_user {
 
   using packet_header = wire_message;
   struct outbound_message;
+  struct arrived_message;
+  void take(wire::peer_number from, const packet_header& header, const envelope& message);
+  void place(reach to, int destination, const envelope& message);
+  void take_creation(const packet_header& header, envelope& message, int children);
+  void flush_arrivals();
+  std::uint32_t creations_in_inboxes(std::uint32_t host) const;
   void post(pe& here, int process, packet_header& header, envelope& message);
   void post_to_hosts(pe& here, packet_header& header, envelope& message);
   void post(int process, const packet_header& header, void* block);
+  bool name_creations(packet_header& header) const;
+  void hold(const outbound_message& one);
   void leave(const outbound_message& one);
   void flush_outbound();
   void try_flush_outbound();
   static bool takes_memory(const packet_header& header);
   static void drop(const outbound_message& one);
-  void acknowledge(const packet_header& creation);
-  void creation_acknowledged(std::uint32_t collection);
+  void creation_relayed(const packet_header& creation, int children);
+  void acknowledge_to_parent(std::uint32_t collection, std::uint32_t source);
+  void creation_acknowledged(const packet_header& thanks);
   void remote_creation_globally_visible(const packet_header& news);
   void ring_other_processes() const;
   bool progress_traced();
@@ -140,7 +153,9 @@ class wire_link final : private wire::port_user {
   std::mutex departing_;                   // for the next two
   bool drops_outbound_ = false;
   creation_fence<outbound_message> creation_fence_;
-  remote_creations<> remote_creations_;  // by the thread that makes progress
+  remote_creations<> remote_creations_;         // by the thread that makes progress
+  relayed_creations relayed_creations_;         // by the thread that makes progress
+  arrival_gate<arrived_message> arrival_gate_;  // by the thread that makes progress
   std::unique_ptr<wire::port> port_;
   std::jthread failure_report_thread_;  // of the first failure
   std::jthread heartbeat_thread_;

@@ -48,6 +48,23 @@ constexpr std::int64_t number_of(Enum value) {
   return static_cast<std::uint8_t>(value);
 }
 
+// Before its length is known.
+std::string fault_of_creations(const wire_message_rules& rules, const wire_message& message) {
+  if ((message.flags & wire_message::names_creations) == 0) return {};
+  if (message.to >= reach::creation) return "its field 'flags' says that it names creations, but it is about one";
+  const field makers = {.name = "hosts of creations",
+                        .value = static_cast<std::int64_t>(message.named_makers()),
+                        .least = 1,
+                        .most = known_creations::most_makers};
+  if (makers.is_wrong()) return makers.text();
+  const known_creations known = message.known();
+  for (std::uint32_t i = 0; i < known.makers; ++i) {
+    const field host = {.name = "host of creations", .value = known.maker[i].host, .least = 0, .most = rules.hosts - 1};
+    if (host.is_wrong()) return host.text();
+  }
+  return {};
+}
+
 }  // namespace
 
 std::string decode_wire_message(const wire_message_rules& rules, std::span<const std::byte> header,
@@ -63,7 +80,7 @@ std::string decode_wire_message(const wire_message_rules& rules, std::span<const
   std::memcpy(static_cast<void*>(&message), header.data(), header.size());
 
   constexpr int every_flag = envelope::has_priority | envelope::is_immediate | envelope::is_backlog |
-                             envelope::any_count | wire_message::is_traced;
+                             envelope::any_count | wire_message::is_traced | wire_message::names_creations;
   const bool is_direct = message.kind == payload_kind::direct;
   const auto body = is_direct ? 0 : static_cast<std::int64_t>(body_bytes);
   const field fields[] = {{"to", number_of(message.to), 0, number_of(reach::creation_globally_visible)},
@@ -80,6 +97,7 @@ std::string decode_wire_message(const wire_message_rules& rules, std::span<const
       return each.text();
   if (message.kind == payload_kind::objects)
     return "its field 'kind' says that its arguments are objects of another process";
+  if (std::string fault = fault_of_creations(rules, message); !fault.empty()) return fault;
   const auto used = static_cast<std::int64_t>(message.used_bytes());
   const field exact = {.name = "bytes of the header", .value = header_bytes, .least = used, .most = used};
   if (exact.is_wrong()) return exact.text();

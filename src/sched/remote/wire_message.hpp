@@ -9,6 +9,7 @@
 #include <string>
 #include <type_traits>
 
+#include "sched/remote/host_creations.hpp"
 #include "trireme/detail/sched/envelope.hpp"
 #include "trireme/detail/sched/message_form.hpp"
 #include "wire/port.hpp"
@@ -29,7 +30,9 @@ constexpr bool goes_to_all_pes(reach to) { return to == reach::all_pes_of_hosts 
 struct wire_message {
   /// In `flags`, on the wire only: the number of its send is behind the payload, for a trace.
   static constexpr std::uint8_t is_traced = 32;
-  static_assert((is_traced &
+  /// In `flags`, on the wire only: the creations that the sender may know are behind all that.
+  static constexpr std::uint8_t names_creations = 64;
+  static_assert(((is_traced | names_creations) &
                  (envelope::has_priority | envelope::is_immediate | envelope::is_backlog | envelope::any_count)) == 0);
 
   std::uint64_t element;
@@ -42,9 +45,10 @@ struct wire_message {
   payload_kind kind;
   std::uint8_t flags;
   std::uint8_t bytes;  // of a direct payload
-  // The arguments, or the priority, and behind them of a traced message the number of its send; last, sent as far as it
-  // is used.
-  std::byte payload[inline_payload_bytes + sizeof(std::uint32_t)];
+  // The arguments, or the priority; behind them of a traced message the number of its send; behind that the creations
+  // that it names, their number first. Last, sent as far as it is used.
+  std::byte payload[inline_payload_bytes + sizeof(std::uint32_t) + 1 +
+                    known_creations::most_makers * sizeof(known_creations::of_host)];
   static constexpr std::size_t fixed_bytes = 36;
 
   std::size_t payload_bytes() const {
@@ -52,7 +56,8 @@ struct wire_message {
     return (flags & envelope::has_priority) != 0 ? sizeof(priority) : 0;
   }
   std::size_t used_bytes() const {
-    return fixed_bytes + payload_bytes() + ((flags & is_traced) != 0 ? sizeof(std::uint32_t) : 0);
+    return fixed_bytes + place_of_creations() +
+           ((flags & names_creations) != 0 ? 1 + named_makers() * sizeof(known_creations::of_host) : 0);
   }
   std::span<const std::byte> used() const { return {reinterpret_cast<const std::byte*>(this), used_bytes()}; }
   void set_trace_number(std::uint64_t number) {
@@ -64,6 +69,27 @@ struct wire_message {
     std::uint32_t number = 0;
     std::memcpy(&number, payload + payload_bytes(), sizeof number);
     return number;
+  }
+  /// After set_trace_number.
+  void set_known(const known_creations& known) {
+    flags |= names_creations;
+    std::byte* const place = payload + place_of_creations();
+    *place = static_cast<std::byte>(known.makers);
+    std::memcpy(place + 1, known.maker, known.makers * sizeof known.maker[0]);
+  }
+  /// As far as they were sent; may be more than there can be.
+  std::size_t named_makers() const { return std::to_integer<std::size_t>(payload[place_of_creations()]); }
+  known_creations known() const {
+    known_creations found;
+    if ((flags & names_creations) == 0) return found;
+    found.makers = static_cast<std::uint32_t>(named_makers());
+    std::memcpy(found.maker, payload + place_of_creations() + 1, found.makers * sizeof found.maker[0]);
+    return found;
+  }
+
+ private:
+  std::size_t place_of_creations() const {
+    return payload_bytes() + ((flags & is_traced) != 0 ? sizeof(std::uint32_t) : 0);
   }
 };
 static_assert(std::is_trivially_copyable_v<wire_message> && sizeof(wire_message) <= wire::header_limit &&

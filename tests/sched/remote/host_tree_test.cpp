@@ -28,7 +28,10 @@ TEST(host_tree, reaches_every_other_host_once_from_every_root_in_every_turn) {
           ++heard[static_cast<std::size_t>(host)];
           ASSERT_LE(heard[static_cast<std::size_t>(host)], 1);
           ASSERT_LE(children_of(tree, host), host_tree::most_children);
-          tree.for_each_child(host, [&](int child) { to_visit.push_back(child); });
+          tree.for_each_child(host, [&](int child) {
+            ASSERT_EQ(tree.parent(child), host);
+            to_visit.push_back(child);
+          });
         }
         ASSERT_EQ(std::accumulate(heard.begin(), heard.end(), 0), hosts) << hosts << ' ' << root << ' ' << rotation;
       }

@@ -53,6 +53,26 @@ TEST(wire_message, what_a_process_may_send) {
   EXPECT_EQ(fault_of(acknowledgement), "");
 }
 
+TEST(wire_message, creations_that_it_names_are_behind_the_rest) {
+  for (const bool is_traced : {false, true})
+    for (const std::uint32_t makers : {1U, known_creations::most_makers}) {
+      wire_message sent = right_message();
+      if (is_traced) sent.set_trace_number(77);
+      known_creations known{.makers = makers};
+      for (std::uint32_t i = 0; i < makers; ++i) known.maker[i] = {i % 2, 1000 + i};
+      sent.set_known(known);
+      wire_message read;
+      ASSERT_EQ(decode_wire_message(rules, sent.used(), 0, read), "");
+      ASSERT_EQ(read.known().makers, makers);
+      for (std::uint32_t i = 0; i < makers; ++i) {
+        EXPECT_EQ(read.known().maker[i].host, i % 2);
+        EXPECT_EQ(read.known().maker[i].creations, 1000 + i);
+      }
+      EXPECT_EQ(is_traced ? read.trace_number() : 77U, 77U);
+      EXPECT_NE(decode_wire_message(rules, sent.used().first(sent.used_bytes() - 1), 0, read), "");
+    }
+}
+
 TEST(wire_message, a_wrong_field_is_named_with_its_value) {
   const auto with = [](const std::function<void(wire_message&)>& change, std::size_t body_bytes = 0) {
     wire_message message = right_message();
@@ -70,7 +90,18 @@ TEST(wire_message, a_wrong_field_is_named_with_its_value) {
   EXPECT_EQ(with([](auto& m) { m.to = static_cast<reach>(6); }), "its field 'to' is 6, which must be 0 to 5");
   EXPECT_EQ(with([](auto& m) { m.source = 8; }), "its field 'source' is 8, which must be 0 to 7");
   EXPECT_EQ(with([](auto& m) { m.handler = 20; }), "its field 'handler' is 20, which must be 0 to 19");
-  EXPECT_EQ(with([](auto& m) { m.flags = 64; }), "its field 'flags' is 64, which must be 0 to 63");
+  EXPECT_EQ(with([](auto& m) { m.flags = 128; }), "its field 'flags' is 128, which must be 0 to 127");
+  EXPECT_EQ(with([](auto& m) { m.set_known({}); }), "its field 'hosts of creations' is 0, which must be 1 to 4");
+  EXPECT_EQ(with([](auto& m) {
+              m.set_known({.makers = 2, .maker = {{1, 5}, {2, 1}}});
+            }),
+            "its field 'host of creations' is 2, which must be 0 to 1");
+  EXPECT_EQ(with([](auto& m) {
+              m.set_known({.makers = 1, .maker = {{1, 5}}});
+              m.to = reach::creation;
+              m.destination = 0;
+            }),
+            "its field 'flags' says that it names creations, but it is about one");
   EXPECT_EQ(with([](auto& m) { m.bytes = 33; }), "its field 'bytes' is 33, which must be 0 to 32");
   EXPECT_EQ(with([](auto& m) { m.kind = static_cast<payload_kind>(4); }),
             "its field 'kind' is 4, which must be 0 to 3");
@@ -91,7 +122,7 @@ TEST(wire_message, a_wrong_field_is_named_with_its_value) {
   wire_message read;
   const wire_message message = right_message();
   EXPECT_EQ(decode_wire_message(rules, message.used().first(35), 0, read),
-            "its field 'bytes of the header' is 35, which must be 36 to 72");
+            "its field 'bytes of the header' is 35, which must be 36 to 112");
   EXPECT_EQ(decode_wire_message(rules, message.used().first(40), 0, read),
             "its field 'bytes of the header' is 40, which must be 41");
 }

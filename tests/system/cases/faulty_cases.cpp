@@ -162,6 +162,7 @@ void make(const objects::array_shape& shape, std::uint32_t collection = 0) {
   message.handler = made::handler;
   objects::pack_arguments<made::tuple>(here, false, false, facts).store(message);
   here.send_creation(message);
+  here.creation_lies_in_inboxes(facts.id);
   wait_for_ever();
 }
 objects::array_shape shape_of(std::uint8_t dimensions, std::uint32_t extent) {

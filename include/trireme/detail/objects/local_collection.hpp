@@ -34,16 +34,16 @@ struct collection_shared {
   /// For the whole job, on the host where the contributions are combined.
   alignas(64) std::atomic<std::int64_t> created{0};
   /// Broadcasts below this number will not be requested again on behalf of elements that left: a PE of this host, or
-  /// any PE of another host.
+  /// (with several hosts) any PE of the job.
   struct alignas(64) watermark_line {
     std::atomic<std::uint64_t> value{0};
   };
-  watermark_line* low_water_marks = nullptr;  // of the PEs of this host, then of the hosts
+  watermark_line* low_water_marks = nullptr;  // of the PEs of this host, then of the job
   int host_pes = 0;
   std::atomic<std::uint64_t>& low_water_mark_of_pe(std::uint32_t host_pe) { return low_water_marks[host_pe].value; }
-  std::atomic<std::uint64_t>& low_water_mark_of_host(int host) { return low_water_marks[host_pes + host].value; }
+  std::atomic<std::uint64_t>& low_water_mark_of_job() { return low_water_marks[host_pes].value; }
 
-  static collection_shared* make(int host_pes, int hosts);
+  static collection_shared* make(int host_pes);
 };
 
 /// Plain description of a collection; travels in its creation message.

@@ -5,7 +5,8 @@
 // reduction is complete when all PEs have sent their base part and the counts add up to the sum of created minus
 // destroyed, which is the population at the moment of the broadcast: exact under migration, insertion and deletion.
 //
-// The parts of another host are combined on one of its PEs and sent as one (Mei 2012, M57).
+// The parts of another host are combined on one of its PEs and sent as one (Mei 2012, M57); those of broadcasts go to
+// the root along a tree of hosts, in which each host knows the PEs of its subtree and waits for their base parts.
 #pragma once
 
 #include <cstdint>
@@ -64,6 +65,19 @@ inline void check_is_of_own_host(const sched::pe& here, const sched::envelope& m
   if (!here.job().is_on_own_host(static_cast<int>(message.source))) [[unlikely]]
     refuse_arguments(message, "only PEs of one host send that to each other");
 }
+
+// ---- the tree of hosts by which parts of a broadcast's reduction go to the host of the root
+
+/// This host's place; not for the root's host.
+struct place_in_reduction {
+  int parent_pe;  // the first one of the parent; -1: that is the root's host
+  std::int64_t subtree_pes;
+};
+place_in_reduction find_place_in_reduction(const sched::pe& here, const root_name& root);
+/// Ends the job unless the part comes from this host or from a child.
+void check_is_of_subtree(const sched::pe& here, const sched::envelope& message, const root_name& root);
+/// A part has arrived, from another host perhaps: for figures.
+void count_part(const sched::pe& here, const sched::envelope& message);
 
 template <class Reducer, class Partial>
 void combine_into(std::optional<Partial>& sum, Partial&& value) {
@@ -209,12 +223,17 @@ struct host_part_handler {
                        pack_arguments<tuple_in_host>(here, here.is_in_this_process(to), false, root, counts, progress,
                                                      std::move(value)));
   }
-  static collected& row_of(sched::pe& here, const root_name& root, std::int64_t missing_bases) {
+  /// A new row is that of a broadcast's reduction, or of a section's, whose members `expect` counts.
+  static collected& row_of(sched::pe& here, const root_name& root, bool of_section = false) {
     auto& slot = pe_objects::of(here).part_of_host(root.pe, root.slot, root.generation);
     if (slot == nullptr) {
       slot = std::make_unique<collected>();
-      slot->missing_bases = missing_bases;
       slot->kind = &kind_of_result<collected>;
+      if (!of_section) {
+        const place_in_reduction place = find_place_in_reduction(here, root);
+        slot->missing_bases = place.subtree_pes;
+        slot->parent_pe = place.parent_pe;
+      }
     }
     if (slot->kind != &kind_of_result<collected>) [[unlikely]]
       here.job().fail("parts of two kinds come to one reduction, whose root is on PE " + std::to_string(root.pe));
@@ -224,9 +243,10 @@ struct host_part_handler {
     unpacked_arguments<tuple_in_host> arguments(message);
     auto& [root, counts, progress, value] = arguments.values();
     check_root(here, message, root);
+    count_part(here, message);
     // Members that have left the host only report that they are no longer pending.
-    if (counts.bases != 0 || counts.population != 0 || counts.elements != 0) check_is_of_own_host(here, message);
-    collected& sum = row_of(here, root, here.job().pes_of_host());
+    if (counts.bases != 0 || counts.population != 0 || counts.elements != 0) check_is_of_subtree(here, message, root);
+    collected& sum = row_of(here, root);
     sum.bases += counts.bases;
     sum.population += counts.population;
     sum.elements += counts.elements;
@@ -234,17 +254,25 @@ struct host_part_handler {
     sum.under_way += progress.begun - progress.over;
     if (counts.elements != 0) combine_into<Reducer>(sum.value, std::move(value));
     // Pending parts may finish before the base that counts them arrives.
-    if (sum.missing_bases != 0 || sum.under_way != 0) return;
-    const int to = static_cast<int>(root.pe);
-    post_part<Reducer>(here, to, handler, 0, 0,
-                       pack_arguments<tuple>(here, here.is_in_this_process(to), false, root,
-                                             part_counts{sum.bases, sum.population, sum.elements},
-                                             sum.value.has_value() ? std::move(*sum.value) : partial{}));
+    if (sum.missing_bases == 0 && sum.under_way == 0) pass_on(here, root, sum);
+  }
+  static void pass_on(sched::pe& here, const root_name& root, collected& sum) {
+    const part_counts counts{sum.bases, sum.population, sum.elements};
+    partial value = sum.value.has_value() ? std::move(*sum.value) : partial{};
+    if (sum.parent_pe >= 0) {
+      post(here, sum.parent_pe, root, counts, {}, std::move(value));
+    } else {
+      const int to = static_cast<int>(root.pe);
+      post_part<Reducer>(
+          here, to, handler, 0, 0,
+          pack_arguments<tuple>(here, here.is_in_this_process(to), false, root, counts, std::move(value)));
+    }
     pe_objects::of(here).forget_part_of_host(root.pe, root.slot, root.generation);
   }
   static void deliver(sched::pe& here, sched::envelope& message) {
     unpacked_arguments<tuple> arguments(message);
     auto& [name, counts, value] = arguments.values();
+    count_part(here, message);
     auto* const root = named_result<reduction_root<Reducer, T>>(here, message, name.slot, name.generation);
     if (root != nullptr) root->add(counts, std::move(value));
   }
@@ -259,7 +287,7 @@ struct host_part_handler {
   }
   /// On the PE that combines the parts of a section: this many members of this host will send theirs.
   static void expect(sched::pe& here, const root_name& root, std::size_t members) {
-    row_of(here, root, 0).under_way += static_cast<std::int64_t>(members);
+    row_of(here, root, true).under_way += static_cast<std::int64_t>(members);
   }
 
   /// A base part of this PE. Elements that have started coroutines send their parts later.

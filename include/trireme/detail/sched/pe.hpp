@@ -106,8 +106,10 @@ class pe {
   /// To every PE of every other host; takes ownership of the payload.
   void send_to_other_hosts(envelope& message);
   /// The same for the creation of a collection, before any other PE of this host learns of it: all messages that
-  /// causally follow it, from any sender, arrive later (creation_fence.hpp).
+  /// causally follow it, from any sender, arrive later (creation_fence.hpp). It leaves this host when it lies in the
+  /// inboxes there: then call creation_lies_in_inboxes, whether or not that failed.
   void send_creation(envelope& message);
+  void creation_lies_in_inboxes(std::uint32_t collection);
   /// To this PE itself once `delay_ns` have passed.
   virtual void send_later(std::int64_t delay_ns, const envelope& message) = 0;
 
@@ -171,6 +173,26 @@ class pe {
   static void publish_in(inbox_shared& inbox, const inbox_slot& slot);
   void trace_send_to_pe(int destination, envelope& message);
   void send_to_host(int destination, envelope& message);
+};
+
+/// Between send_creation and creation_lies_in_inboxes, if there are several hosts.
+class creation_in_host {
+ public:
+  creation_in_host(pe& here, envelope* creation) : here_(here), creation_(creation) {
+    if (creation_ == nullptr) return;
+    collection_ = creation_->collection;
+    here_.send_creation(*creation_);
+  }
+  ~creation_in_host() {
+    if (creation_ != nullptr) here_.creation_lies_in_inboxes(collection_);
+  }
+  creation_in_host(const creation_in_host&) = delete;
+  creation_in_host& operator=(const creation_in_host&) = delete;
+
+ private:
+  pe& here_;
+  envelope* creation_;
+  std::uint32_t collection_ = 0;
 };
 
 namespace detail {
