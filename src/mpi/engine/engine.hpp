@@ -45,6 +45,9 @@ struct engine_options {
   help_rule help;
   bool received_by_others = true;  // ranks that wait receive for this one while it computes
   bool kernel_copies = false;      // process_vm_readv and _writev work between the ranks
+  /// Messages of other hosts come by the library, which sends no wake-up, and a sleep is longer than their way. Ranks
+  /// that wait for one yield now and then: a poll of a network costs more.
+  bool several_hosts = false;
   bool oversubscribed = false;     // more ranks than cores
   int cores = 0;                   // that the ranks may use in all
   std::size_t most_eager_buffers = eager_buffers::most_of_one_size;  // of one size; tests have fewer
@@ -137,11 +140,16 @@ class engine {
   /// sends no wake-up (the MPI library): then `asks_others`, and sleeps are short.
   template <class Done>
   void wait(Done&& done, bool asks_others = false) {
+    constexpr std::uint32_t polls_between_yields = 4;
     if (done()) return;
     begin_wait();
+    std::uint32_t polls = 0;
     bool ended = false;  // not called again once it returned true: it may have consumed what it found
     while (!ended) {
-      if (step_of_wait()) {
+      const bool may_sleep = step_of_wait();
+      if (asks_others && options_.several_hosts) {
+        if (++polls % polls_between_yields == 0) yield();
+      } else if (may_sleep) {
         const std::uint32_t heard = own_.inbox.bell.listen();
         if (own_.inbox.prepare_sleep()) {
           // A producer that publishes from here on rings; this poll sees what was published before. That goes for

@@ -328,6 +328,7 @@ struct session::starting {
     options.oversubscribed = !all_agree(static_cast<std::uint32_t>(ranks_on_cores()) + settings.progress.cores <=
                                         static_cast<std::uint32_t>(all_cores));
     options.cores = all_cores;
+    options.several_hosts = bootstrap.hosts().are_several();
     abi::set_more_ranks_than_cores(options.oversubscribed);
     options.measures_time = parts->tells_statistics = all_agree(wished_statistics().any());
     parts->began_ticks = os::ticks();
