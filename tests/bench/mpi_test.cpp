@@ -40,6 +40,9 @@ TEST(mpi_suite, has_the_rows_of_both_abis) {
           "allreduce8/2ranks ", "allreduce8/4ranks ", "allreduce8/8ranks ", "scan8/8ranks ", "get8_busy_target ",
           "rate/8 ", "latency8/one_core ", "memory_at_start ", "offering/one_piece ", "offering/two_pieces "})
       EXPECT_THAT(list, HasSubstr(std::string("mpi/") + abi + "/" + name));
+    for (const char* name : {"idle/contiguous/8/no_idle ", "idle/contiguous/8388608/6_in_barrier ",
+                             "idle/contiguous/65536/2_in_receive ", "idle/vector/1048576/1_in_barrier "})
+      EXPECT_THAT(list, HasSubstr(std::string("mpi/") + abi + "/" + name));
   }
 }
 
@@ -85,6 +88,29 @@ TEST(mpi_suite, measures_what_offering_costs) {
         row.at("peers").at(own + ", offered").get<double>() - row.at("peers").at(own + ", not offered").get<double>(),
         0.01);
   }
+}
+
+// In one run: the libraries, the drop-in, and the drop-in whose waiting ranks do not help.
+void expect_libraries_and_both_ways(const json& rows, std::size_t count) {
+  ASSERT_EQ(rows.size(), count);
+  for (const json& row : rows) {
+    SCOPED_TRACE(row.dump());
+    ASSERT_FALSE(row.contains("error"));
+    for (const std::string library : {INSTALLED_MPIS}) {
+      for (const std::string& peer : {library, "trireme/" + library + ", sharing off"}) {
+        ASSERT_TRUE(row.at("peers").contains(peer)) << peer;
+        EXPECT_GT(row.at("peers").at(peer).get<double>(), 0);
+      }
+    }
+    if (row.contains("not_available")) continue;
+    EXPECT_GT(row.at("median").get<double>(), 0);
+    EXPECT_THAT(row.at("reference").get<std::string>(), HasSubstr("the best peer, "));
+  }
+}
+
+TEST(mpi_suite, measures_messages_beside_idle_ranks) {
+  expect_libraries_and_both_ways(
+      rows("", "--quick --filter 'idle/(contiguous/65536/1_in_receive|vector/65536/1_in_barrier)$'"), 4);
 }
 
 // What the libraries do by themselves is no figure of ours. Too little address space keeps the drop-in out.
