@@ -328,6 +328,41 @@ static void beside_idle_ranks(void) {
   MPI_Barrier(MPI_COMM_WORLD);
 }
 
+/* `fences`: rank 0 adds doubles to the window of rank 1, or puts them there, and all ranks wait in the fence behind. */
+static const long fence_sizes[] = {8, 131072, 1048576, 8388608};
+enum { fence_size_count = sizeof fence_sizes / sizeof fence_sizes[0], fence_largest = 8388608 };
+static MPI_Win fenced;
+
+static void accumulates(long count) {
+  for (long i = 0; i < count; ++i) {
+    if (my_rank == 0) MPI_Accumulate(buffer_out, sent_count, MPI_DOUBLE, 1, 0, sent_count, MPI_DOUBLE, MPI_SUM, fenced);
+    MPI_Win_fence(0, fenced);
+  }
+}
+static void puts_of_rank_0(long count) {
+  for (long i = 0; i < count; ++i) {
+    if (my_rank == 0) MPI_Put(buffer_out, sent_count, MPI_DOUBLE, 1, 0, sent_count, MPI_DOUBLE, fenced);
+    MPI_Win_fence(0, fenced);
+  }
+}
+static void fences(void) {
+  operation* const run = is_second(pattern, "accumulate", "put") ? puts_of_rank_0 : accumulates;
+  double* memory;
+  MPI_Win_allocate(fence_largest, sizeof *memory, MPI_INFO_NULL, MPI_COMM_WORLD, &memory, &fenced);
+  for (long i = 0; i < fence_largest / 8; ++i) memory[i] = 1;
+  for (long i = 0; i < fence_largest / 8; ++i) ((double*)buffer_out)[i] = 1;
+  MPI_Win_fence(0, fenced);
+  for (int i = 0; i < fence_size_count; ++i) {
+    sent_count = (int)(fence_sizes[i] / 8);
+    measure(run, rank_count, 1);
+    char name[32];
+    snprintf(name, sizeof name, "%ld", fence_sizes[i]);
+    print_series(name);
+  }
+  MPI_Win_fence(0, fenced);
+  MPI_Win_free(&fenced);
+}
+
 /* How much of the time of a transfer disappears behind the receiver's computation: 1 - (what the receiver spends in MPI
    with computation) / (the same without). `bytes` of chars with a step of `step`, twice, as a halo would be sent. */
 static double transfer(double computation_ms, int step) {
@@ -441,6 +476,7 @@ int main(int argc, char** argv) {
   const int sweeps = strcmp(what, "sweep") == 0;
   if (strcmp(what, "collectives") == 0) bytes = collective_sizes[collective_size_count - 1] * rank_count / 2;
   if (strcmp(what, "idle") == 0) bytes = idle_largest;
+  if (strcmp(what, "fences") == 0) bytes = fence_largest;
   const size_t room = sweeps                                ? (fresh ? largest_area : 4 << 20)
                       : strcmp(what, "overlap_vector") == 0 ? (size_t)bytes * step
                                                             : 2 * (size_t)bytes;
@@ -455,6 +491,8 @@ int main(int argc, char** argv) {
     collectives();
   } else if (strcmp(what, "idle") == 0) {
     beside_idle_ranks();
+  } else if (strcmp(what, "fences") == 0) {
+    fences();
   } else if (strcmp(what, "latency") == 0) {
     between_two(ping_pong, 2, "latency");
   } else if (strcmp(what, "vector") == 0) {
@@ -483,10 +521,11 @@ int main(int argc, char** argv) {
     passive_get();
   } else {
     if (my_rank == 0)
-      fprintf(stderr,
-              "mpi_measure: '%s' is not one of latency, sweep, idle, vector, rate, collectives, allreduce, scan, "
-              "overlap, overlap_vector, get, memory\n",
-              what);
+      fprintf(
+          stderr,
+          "mpi_measure: '%s' is not one of latency, sweep, idle, fences, vector, rate, collectives, allreduce, scan, "
+          "overlap, overlap_vector, get, memory\n",
+          what);
     MPI_Abort(MPI_COMM_WORLD, 2);
   }
   free(buffer_in);

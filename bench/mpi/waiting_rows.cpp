@@ -47,13 +47,31 @@ std::vector<mpi_row> beside_idle_ranks() {
   return rows;
 }
 
+// Rank 0 changes the window of rank 1; both and the others meet in fences.
+std::vector<mpi_row> with_fences() {
+  std::vector<mpi_row> rows;
+  for (const std::string what : {"accumulate", "put"})
+    for (const int ranks : {2, 4, 8})
+      for (const long bytes : {8L, 131072L, 1048576L, 8388608L})
+        rows.push_back(
+            {.name = fmt::format("fence/{}/{}/{}ranks", what, bytes, ranks),
+             .task = beside_libraries("fences", ranks, {"--pattern", what}),
+             .series = std::to_string(bytes),
+             .unit = "us",
+             .description = fmt::format("{} of {} B of doubles and a fence, {} ranks on 2 cores", what, bytes, ranks),
+             .target_ratio = 1.1});
+  return rows;
+}
+
 }  // namespace
 
 std::vector<row_definition> mpi_waiting_rows(const std::string& program) {
   const auto comparison = shared_comparison(program);
   std::vector<row_definition> rows;
-  for (const std::string abi : {"openmpi", "mpich"})
+  for (const std::string abi : {"openmpi", "mpich"}) {
     for (const mpi_row& each : beside_idle_ranks()) rows.push_back(row_of("mpi", abi, each, comparison));
+    for (const mpi_row& each : with_fences()) rows.push_back(row_of("mpi", abi, each, comparison));
+  }
   return rows;
 }
 

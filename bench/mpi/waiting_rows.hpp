@@ -1,5 +1,5 @@
 // Rows of the suite `mpi` in which some ranks exchange data and the others wait inside MPI, where the drop-in lets them
-// help: messages beside idle ranks. `program`: the trireme command, which starts the drop-in.
+// help: messages beside idle ranks, and fences. `program`: the trireme command, which starts the drop-in.
 #pragma once
 
 #include <string>

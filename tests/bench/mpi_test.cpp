@@ -43,6 +43,8 @@ TEST(mpi_suite, has_the_rows_of_both_abis) {
     for (const char* name : {"idle/contiguous/8/no_idle ", "idle/contiguous/8388608/6_in_barrier ",
                              "idle/contiguous/65536/2_in_receive ", "idle/vector/1048576/1_in_barrier "})
       EXPECT_THAT(list, HasSubstr(std::string("mpi/") + abi + "/" + name));
+    for (const char* name : {"fence/accumulate/131072/2ranks ", "fence/put/8388608/8ranks "})
+      EXPECT_THAT(list, HasSubstr(std::string("mpi/") + abi + "/" + name));
   }
 }
 
@@ -111,6 +113,10 @@ void expect_libraries_and_both_ways(const json& rows, std::size_t count) {
 TEST(mpi_suite, measures_messages_beside_idle_ranks) {
   expect_libraries_and_both_ways(
       rows("", "--quick --filter 'idle/(contiguous/65536/1_in_receive|vector/65536/1_in_barrier)$'"), 4);
+}
+
+TEST(mpi_suite, measures_fences) {
+  expect_libraries_and_both_ways(rows("", "--quick --filter 'fence/(accumulate|put)/131072/2ranks$'"), 4);
 }
 
 // What the libraries do by themselves is no figure of ours. Too little address space keeps the drop-in out.
