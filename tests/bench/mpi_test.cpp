@@ -1,5 +1,5 @@
-// The suite `mpi` as a user runs it: its rows, its peers, what it says while there is no drop-in, and a library that
-// the user names.
+// The suites `mpi` and `coll` as a user runs them: rows, peers, what they say while there is no drop-in,
+// and a library that the user names.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -20,14 +20,15 @@ using testing::HasSubstr;
 
 const tri::testing::temporary_folder folder;
 
-tri::testing::command_result bench(const std::string& environment, const std::string& arguments) {
+tri::testing::command_result bench(const std::string& environment, const std::string& arguments,
+                                   const std::string& suite = "mpi") {
   // Open MPI does not look for fast networks, which is half of a short job.
-  return tri::testing::run_command("export OMPI_MCA_pml=ob1; " + environment + " " + TRIREME_COMMAND + " bench mpi " +
-                                   arguments);
+  return tri::testing::run_command("export OMPI_MCA_pml=ob1; " + environment + " " + TRIREME_COMMAND + " bench " +
+                                   suite + " " + arguments);
 }
-json rows(const std::string& environment, const std::string& arguments) {
+json rows(const std::string& environment, const std::string& arguments, const std::string& suite = "mpi") {
   const std::string file = (folder.path() / "rows.json").string();
-  const auto ended = bench(environment, arguments + " --json " + file);
+  const auto ended = bench(environment, arguments + " --json " + file, suite);
   EXPECT_EQ(ended.status, 0) << ended.output << ended.errors;
   return json::parse(tri::testing::contents_of(file)).at("rows");
 }
@@ -117,6 +118,19 @@ TEST(mpi_suite, measures_messages_beside_idle_ranks) {
 
 TEST(mpi_suite, measures_fences) {
   expect_libraries_and_both_ways(rows("", "--quick --filter 'fence/(accumulate|put)/131072/2ranks$'"), 4);
+}
+
+// The suite `coll` has the same measuring program and the same peers.
+TEST(coll_suite, measures_collectives_beside_both_libraries) {
+  const json all = rows("", "--quick --filter '(allgather/8|barrier)/2ranks$'", "coll");
+  ASSERT_EQ(all.size(), 4u);
+  for (const json& row : all) {
+    SCOPED_TRACE(row.dump());
+    ASSERT_FALSE(row.contains("error"));
+    for (const std::string library : {INSTALLED_MPIS}) EXPECT_GT(row.at("peers").at(library).get<double>(), 0);
+    if (row.contains("not_available")) continue;
+    EXPECT_GT(row.at("median").get<double>(), 0);
+  }
 }
 
 // What the libraries do by themselves is no figure of ours. Too little address space keeps the drop-in out.
