@@ -7,6 +7,7 @@
 #include "messages/rows.hpp"
 #include "mpi/collective_rows.hpp"
 #include "mpi/rows.hpp"
+#include "mpi/waiting_rows.hpp"
 #include "mpi_slack/rows.hpp"
 #include "wire/rows.hpp"
 
@@ -31,6 +32,9 @@ registry all_suites(const suite_options& options) {
   append(messages, allocator_rows());
   append(messages, private_variable_rows());
 
+  std::vector<row_definition> mpi = mpi_rows(options.program);
+  append(mpi, mpi_waiting_rows(options.program));
+
   registry known;
   known.add({.name = "messages", .description = "messages and entry methods between PEs", .rows = std::move(messages)});
   known.add({.name = "loops",
@@ -46,7 +50,7 @@ registry all_suites(const suite_options& options) {
   }
   known.add({.name = "mpi",
              .description = "MPI programs under the drop-in beside MPI libraries, ranks bound to 2 cores",
-             .rows = mpi_rows(options.program)});
+             .rows = std::move(mpi)});
   known.add(
       {.name = "coll",
        .description = "collectives of MPI programs under the drop-in beside MPI libraries, ranks bound to 2 cores",

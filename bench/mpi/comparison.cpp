@@ -61,7 +61,10 @@ std::vector<mpi_competitor> mpi_comparison::competitors_for(const mpi_task& task
   if (task.modes.empty()) return competitors_;
   std::vector<mpi_competitor> chosen;
   for (const mpi_competitor& each : competitors_) {
-    if (each.wrapper.empty()) continue;
+    if (each.wrapper.empty()) {
+      if (task.libraries_beside_modes) chosen.push_back(each);
+      continue;
+    }
     chosen.push_back(each);
     for (const auto& [name, options] : task.modes) {
       mpi_competitor& other = chosen.emplace_back(each);

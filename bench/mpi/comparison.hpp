@@ -19,9 +19,10 @@ struct mpi_task {
   int ranks = 2;
   std::vector<std::string> arguments = {};
   bool one_core = false;  // all ranks share one core; otherwise they are distributed over two
-  // Options of `trireme exec` by name. Then only ours take part: as they are, and with each of these as a competitor of
-  // its own, "trireme/ABI, NAME".
+  // Options of `trireme exec` by name. Ours take part as they are, and with each of these as a competitor of its own,
+  // "trireme/ABI, NAME"; the libraries alone only if asked for.
   std::map<std::string, std::vector<std::string>> modes = {};
+  bool libraries_beside_modes = false;
 
   bool operator==(const mpi_task&) const = default;
 };

@@ -2,6 +2,7 @@
    each MPI. bench/mpi/comparison.cpp starts it and reads its lines.
 
      mpi_measure WHAT --cpus 0,1 --seconds S [--bytes B] [--compute-ms C] [--batch-ms M] [--pattern P] [--fresh 1]
+                 [--wait barrier|receive]
 
    Rank i binds itself to the i-th of the CPUs, from the front again when there are fewer. Rank 0 prints lines that
    begin with the name of a series and go on with its samples, nanoseconds each (percent for `overlap`, bytes for
@@ -275,6 +276,93 @@ static void between_two(operation* run, double parts, const char* name) {
   print_series(name);
 }
 
+/* `idle`: two ranks exchange messages of some sizes, and each reads what it has received from the first byte to the
+   last; all others wait in a barrier or a receive until the end. `vector`: a plane of a grid of doubles whose middle
+   extent is 2: pieces of 256 doubles, each second one, on both sides. */
+static const long idle_sizes[] = {8, 65536, 1048576, 8388608};
+enum { idle_size_count = sizeof idle_sizes / sizeof idle_sizes[0], idle_largest = 8388608, piece = 256 };
+static const char* wait_in = "barrier";
+static long spread; /* from the first byte of a message to the last */
+
+/* Whether it is the second of the two words that it may be. */
+static int is_second(const char* word, const char* first, const char* second) {
+  if (strcmp(word, second) == 0) return 1;
+  if (strcmp(word, first) == 0) return 0;
+  if (my_rank == 0) fprintf(stderr, "mpi_measure: '%s' is not one of %s, %s\n", word, first, second);
+  MPI_Abort(MPI_COMM_WORLD, 2);
+  return 0;
+}
+static void read_through(const volatile char* memory) {
+  for (long i = 0; i < spread; i += 64) (void)memory[i];
+}
+static void touched_ping_pong(long count) {
+  for (long i = 0; i < count; ++i) {
+    if (my_rank == 0) MPI_Send(buffer_out, sent_count, sent_type, 1, 1, MPI_COMM_WORLD);
+    MPI_Recv(buffer_in, sent_count, sent_type, 1 - my_rank, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    read_through(buffer_in);
+    if (my_rank == 1) MPI_Send(buffer_out, sent_count, sent_type, 0, 1, MPI_COMM_WORLD);
+  }
+}
+static void beside_idle_ranks(void) {
+  const int is_vector = is_second(pattern, "contiguous", "vector");
+  const int in_receive = is_second(wait_in, "barrier", "receive");
+  for (int i = 0; i < idle_size_count; ++i) {
+    const int pieces = (int)(idle_sizes[i] / (8 * piece));
+    if (is_vector && pieces == 0) continue;
+    spread = idle_sizes[i] * (is_vector ? 2 : 1);
+    sent_count = is_vector ? 1 : (int)idle_sizes[i];
+    if (is_vector) {
+      MPI_Type_vector(pieces, piece, 2 * piece, MPI_DOUBLE, &sent_type);
+      MPI_Type_commit(&sent_type);
+    }
+    if (my_rank < 2) measure(touched_ping_pong, 2, 2);
+    char name[32];
+    snprintf(name, sizeof name, "%ld", idle_sizes[i]);
+    print_series(name);
+    if (is_vector) MPI_Type_free(&sent_type);
+  }
+  for (int rank = 2; rank < rank_count && in_receive; ++rank) {
+    if (my_rank == 0) MPI_Send(NULL, 0, MPI_BYTE, rank, 3, MPI_COMM_WORLD);
+    if (my_rank == rank) MPI_Recv(NULL, 0, MPI_BYTE, 0, 3, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+  }
+  MPI_Barrier(MPI_COMM_WORLD);
+}
+
+/* `fences`: rank 0 adds doubles to the window of rank 1, or puts them there, and all ranks wait in the fence behind. */
+static const long fence_sizes[] = {8, 131072, 1048576, 8388608};
+enum { fence_size_count = sizeof fence_sizes / sizeof fence_sizes[0], fence_largest = 8388608 };
+static MPI_Win fenced;
+
+static void accumulates(long count) {
+  for (long i = 0; i < count; ++i) {
+    if (my_rank == 0) MPI_Accumulate(buffer_out, sent_count, MPI_DOUBLE, 1, 0, sent_count, MPI_DOUBLE, MPI_SUM, fenced);
+    MPI_Win_fence(0, fenced);
+  }
+}
+static void puts_of_rank_0(long count) {
+  for (long i = 0; i < count; ++i) {
+    if (my_rank == 0) MPI_Put(buffer_out, sent_count, MPI_DOUBLE, 1, 0, sent_count, MPI_DOUBLE, fenced);
+    MPI_Win_fence(0, fenced);
+  }
+}
+static void fences(void) {
+  operation* const run = is_second(pattern, "accumulate", "put") ? puts_of_rank_0 : accumulates;
+  double* memory;
+  MPI_Win_allocate(fence_largest, sizeof *memory, MPI_INFO_NULL, MPI_COMM_WORLD, &memory, &fenced);
+  for (long i = 0; i < fence_largest / 8; ++i) memory[i] = 1;
+  for (long i = 0; i < fence_largest / 8; ++i) ((double*)buffer_out)[i] = 1;
+  MPI_Win_fence(0, fenced);
+  for (int i = 0; i < fence_size_count; ++i) {
+    sent_count = (int)(fence_sizes[i] / 8);
+    measure(run, rank_count, 1);
+    char name[32];
+    snprintf(name, sizeof name, "%ld", fence_sizes[i]);
+    print_series(name);
+  }
+  MPI_Win_fence(0, fenced);
+  MPI_Win_free(&fenced);
+}
+
 /* How much of the time of a transfer disappears behind the receiver's computation: 1 - (what the receiver spends in MPI
    with computation) / (the same without). `bytes` of chars with a step of `step`, twice, as a halo would be sent. */
 static double transfer(double computation_ms, int step) {
@@ -382,10 +470,13 @@ int main(int argc, char** argv) {
     if (strcmp(argv[i], "--compute-ms") == 0) compute_ms = atof(argv[i + 1]);
     if (strcmp(argv[i], "--pattern") == 0) pattern = argv[i + 1];
     if (strcmp(argv[i], "--fresh") == 0) fresh = atoi(argv[i + 1]);
+    if (strcmp(argv[i], "--wait") == 0) wait_in = argv[i + 1];
   }
   enum { step = 64 }; /* of the vectors of `overlap_vector` */
   const int sweeps = strcmp(what, "sweep") == 0;
   if (strcmp(what, "collectives") == 0) bytes = collective_sizes[collective_size_count - 1] * rank_count / 2;
+  if (strcmp(what, "idle") == 0) bytes = idle_largest;
+  if (strcmp(what, "fences") == 0) bytes = fence_largest;
   const size_t room = sweeps                                ? (fresh ? largest_area : 4 << 20)
                       : strcmp(what, "overlap_vector") == 0 ? (size_t)bytes * step
                                                             : 2 * (size_t)bytes;
@@ -398,6 +489,10 @@ int main(int argc, char** argv) {
     sweep();
   } else if (strcmp(what, "collectives") == 0) {
     collectives();
+  } else if (strcmp(what, "idle") == 0) {
+    beside_idle_ranks();
+  } else if (strcmp(what, "fences") == 0) {
+    fences();
   } else if (strcmp(what, "latency") == 0) {
     between_two(ping_pong, 2, "latency");
   } else if (strcmp(what, "vector") == 0) {
@@ -426,10 +521,11 @@ int main(int argc, char** argv) {
     passive_get();
   } else {
     if (my_rank == 0)
-      fprintf(stderr,
-              "mpi_measure: '%s' is not one of latency, sweep, vector, rate, collectives, allreduce, scan, overlap, "
-              "overlap_vector, get, memory\n",
-              what);
+      fprintf(
+          stderr,
+          "mpi_measure: '%s' is not one of latency, sweep, idle, fences, vector, rate, collectives, allreduce, scan, "
+          "overlap, overlap_vector, get, memory\n",
+          what);
     MPI_Abort(MPI_COMM_WORLD, 2);
   }
   free(buffer_in);

@@ -1,5 +1,5 @@
-// The suite `mpi` as a user runs it: its rows, its peers, what it says while there is no drop-in, and a library that
-// the user names.
+// The suites `mpi` and `coll` as a user runs them: rows, peers, what they say while there is no drop-in,
+// and a library that the user names.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -20,14 +20,15 @@ using testing::HasSubstr;
 
 const tri::testing::temporary_folder folder;
 
-tri::testing::command_result bench(const std::string& environment, const std::string& arguments) {
+tri::testing::command_result bench(const std::string& environment, const std::string& arguments,
+                                   const std::string& suite = "mpi") {
   // Open MPI does not look for fast networks, which is half of a short job.
-  return tri::testing::run_command("export OMPI_MCA_pml=ob1; " + environment + " " + TRIREME_COMMAND + " bench mpi " +
-                                   arguments);
+  return tri::testing::run_command("export OMPI_MCA_pml=ob1; " + environment + " " + TRIREME_COMMAND + " bench " +
+                                   suite + " " + arguments);
 }
-json rows(const std::string& environment, const std::string& arguments) {
+json rows(const std::string& environment, const std::string& arguments, const std::string& suite = "mpi") {
   const std::string file = (folder.path() / "rows.json").string();
-  const auto ended = bench(environment, arguments + " --json " + file);
+  const auto ended = bench(environment, arguments + " --json " + file, suite);
   EXPECT_EQ(ended.status, 0) << ended.output << ended.errors;
   return json::parse(tri::testing::contents_of(file)).at("rows");
 }
@@ -39,6 +40,11 @@ TEST(mpi_suite, has_the_rows_of_both_abis) {
          {"latency/8 ", "latency/65536 ", "latency/524288 ", "latency/4194304 ", "vector/1MiB ", "overlap/2MiB ",
           "allreduce8/2ranks ", "allreduce8/4ranks ", "allreduce8/8ranks ", "scan8/8ranks ", "get8_busy_target ",
           "rate/8 ", "latency8/one_core ", "memory_at_start ", "offering/one_piece ", "offering/two_pieces "})
+      EXPECT_THAT(list, HasSubstr(std::string("mpi/") + abi + "/" + name));
+    for (const char* name : {"idle/contiguous/8/no_idle ", "idle/contiguous/8388608/6_in_barrier ",
+                             "idle/contiguous/65536/2_in_receive ", "idle/vector/1048576/1_in_barrier "})
+      EXPECT_THAT(list, HasSubstr(std::string("mpi/") + abi + "/" + name));
+    for (const char* name : {"fence/accumulate/131072/2ranks ", "fence/put/8388608/8ranks "})
       EXPECT_THAT(list, HasSubstr(std::string("mpi/") + abi + "/" + name));
   }
 }
@@ -84,6 +90,46 @@ TEST(mpi_suite, measures_what_offering_costs) {
         row.at("median").get<double>(),
         row.at("peers").at(own + ", offered").get<double>() - row.at("peers").at(own + ", not offered").get<double>(),
         0.01);
+  }
+}
+
+// In one run: the libraries, the drop-in, and the drop-in whose waiting ranks do not help.
+void expect_libraries_and_both_ways(const json& rows, std::size_t count) {
+  ASSERT_EQ(rows.size(), count);
+  for (const json& row : rows) {
+    SCOPED_TRACE(row.dump());
+    ASSERT_FALSE(row.contains("error"));
+    for (const std::string library : {INSTALLED_MPIS}) {
+      for (const std::string& peer : {library, "trireme/" + library + ", sharing off"}) {
+        ASSERT_TRUE(row.at("peers").contains(peer)) << peer;
+        EXPECT_GT(row.at("peers").at(peer).get<double>(), 0);
+      }
+    }
+    if (row.contains("not_available")) continue;
+    EXPECT_GT(row.at("median").get<double>(), 0);
+    EXPECT_THAT(row.at("reference").get<std::string>(), HasSubstr("the best peer, "));
+  }
+}
+
+TEST(mpi_suite, measures_messages_beside_idle_ranks) {
+  expect_libraries_and_both_ways(
+      rows("", "--quick --filter 'idle/(contiguous/65536/1_in_receive|vector/65536/1_in_barrier)$'"), 4);
+}
+
+TEST(mpi_suite, measures_fences) {
+  expect_libraries_and_both_ways(rows("", "--quick --filter 'fence/(accumulate|put)/131072/2ranks$'"), 4);
+}
+
+// The suite `coll` has the same measuring program and the same peers.
+TEST(coll_suite, measures_collectives_beside_both_libraries) {
+  const json all = rows("", "--quick --filter '(allgather/8|barrier)/2ranks$'", "coll");
+  ASSERT_EQ(all.size(), 4u);
+  for (const json& row : all) {
+    SCOPED_TRACE(row.dump());
+    ASSERT_FALSE(row.contains("error"));
+    for (const std::string library : {INSTALLED_MPIS}) EXPECT_GT(row.at("peers").at(library).get<double>(), 0);
+    if (row.contains("not_available")) continue;
+    EXPECT_GT(row.at("median").get<double>(), 0);
   }
 }
 

@@ -140,7 +140,7 @@ class engine {
   /// sends no wake-up (the MPI library): then `asks_others`, and sleeps are short.
   template <class Done>
   void wait(Done&& done, bool asks_others = false) {
-    constexpr std::uint32_t polls_between_yields = 4;
+    constexpr std::uint32_t polls_between_yields = 1;
     if (done()) return;
     begin_wait();
     std::uint32_t polls = 0;

@@ -20,6 +20,7 @@ struct mpi {
   std::string launcher;
   std::string programs;      // the folder with what its compilers built of this folder
   std::string applications;  // and of apps/mpi
+  std::string nbody;         // the program of apps/nbody
 };
 /// Those that CMake found.
 extern const std::vector<mpi> installed;

@@ -158,6 +158,24 @@ TEST_P(conformance, applications_compute_what_one_rank_computes) {
   }
 }
 
+// Every rank builds the whole tree from the same positions, so trajectories have the same bits on any number of ranks.
+// 900 bodies are divided evenly among 2, 3 and 4 ranks (MPI_Allgather), 901 are not (MPI_Allgatherv).
+TEST_P(conformance, bodies_move_as_with_one_rank) {
+  for (const std::string bodies : {"900", "901"}) {
+    const std::string arguments = "--bodies " + bodies + " --steps 5 --theta 0.7 --verify";
+    const auto alone = run(installed[0], modes[0], 1, installed[0].nbody, arguments);
+    ASSERT_THAT(alone.output, ContainsRegex("\nverified: .*\nnbody: .* checksum [0-9a-f]{16}\n$")) << alone.errors;
+    const std::string result = alone.output.substr(alone.output.find("verified: "));
+    for (const int count : {1, ranks()}) {
+      if (count == 1 && ranks() != 2) continue;
+      const auto ended = run(with(), how(), count, with().nbody, arguments);
+      EXPECT_EQ(ended.status, 0) << ended.output << ended.errors;
+      EXPECT_THAT(ended.output, EndsWith(result)) << count << " ranks";
+      EXPECT_THAT(ended.output, HasSubstr(fmt::format("of {} ranks\nexchange ", count)));
+    }
+  }
+}
+
 TEST_P(conformance, programs_name_the_arguments_that_they_cannot_use) {
   if (ranks() != 2) GTEST_SKIP() << "a matter of two ranks";
   const auto mistaken = run(with(), how(), 2, with().applications + "/five_point", "--row 3");

@@ -37,6 +37,7 @@ struct mpi {
   std::string launcher;
   std::string programs;
   std::string applications;
+  std::string nbody;
 };
 const mpi installed[] = {INSTALLED_MPIS};
 
