@@ -93,6 +93,22 @@ TEST_P(conformance, reductions_in_the_order_of_ranks_are_intercepted) {
     EXPECT_TRUE(intercepted.contains(each)) << each;
 }
 
+// On a communicator that spans hosts they run plans: without them these calls would be the library's, and the results
+// the same.
+TEST_P(conformance, collectives_over_hosts_are_intercepted) {
+  if (how().name != "two_hosts") GTEST_SKIP() << "a matter of ranks that are numbered host by host";
+  const auto counted = run_counted(with(), how(), ranks(), "conformance", "--sizes few --only collectives/");
+  EXPECT_EQ(counted.ended.status, 0) << counted.ended.errors;
+  std::set<std::string> intercepted;
+  for (const auto& call : counted.statistics["calls"])
+    if (call["communicator"] == "MPI_COMM_WORLD" && call["left_because"] == "")
+      intercepted.insert(call["call"].get<std::string>());
+  for (const char* name : {"MPI_Barrier", "MPI_Bcast", "MPI_Reduce", "MPI_Allreduce", "MPI_Allgather", "MPI_Alltoall",
+                           "MPI_Reduce_scatter", "MPI_Scan", "MPI_Exscan", "MPI_Ibarrier", "MPI_Igather",
+                           "MPI_Iscatter", "MPI_Iallgather", "MPI_Ialltoall"})
+    EXPECT_TRUE(intercepted.contains(name)) << name;
+}
+
 TEST_P(conformance, statistics_name_calls_that_are_always_passed_through) {
   if (how().name != "drop_in" || ranks() != 3) GTEST_SKIP() << "a matter of the drop-in";
   const auto counted =
