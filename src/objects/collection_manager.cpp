@@ -771,10 +771,11 @@ void collection_manager::low_water_mark_of_job_rose(std::uint64_t low_water_mark
 // low-water mark is at most n. A raises its low-water mark only when the arrival was acknowledged.
 void collection_manager::prune_history() {
   report_low_water_mark();
-  const std::uint64_t lowest = here_.job().hosts() == 1
-                                   ? lowest_mark_of_host()
-                                   : facts_.shared->low_water_mark_of_job().load(
-                                         std::memory_order_acquire);  // pairs: local_collection.low_water_mark
+  std::uint64_t lowest = lowest_mark_of_host();
+  // What another host says raises it no further.
+  if (here_.job().hosts() > 1)
+    lowest = std::min(lowest, facts_.shared->low_water_mark_of_job().load(
+                                  std::memory_order_acquire));  // pairs: local_collection.low_water_mark
   auto last = history_.begin();
   for (std::uint64_t number = delivered_ - history_.size(); number < lowest; ++number) {
     sched::drop_message(here_, last->message);

@@ -31,7 +31,7 @@ class port_user {
   virtual void* memory_for(peer_number from, std::span<const std::byte> header, std::size_t bytes) = 0;
   /// A message, in the order of the sends of that peer. `body` is what memory_for gave, or null for 0 bytes.
   virtual void arrived(peer_number from, std::span<const std::byte> header, void* body, std::size_t body_bytes) = 0;
-  /// Once in each progress(), by the thread that calls arrived(), too. True: something was done.
+  /// Once in each progress() and prepare_sleep(), by the thread that calls arrived(), too. True: something was done.
   virtual bool polled() { return false; }
   /// Memory of memory_for whose message will never arrive, because its sender failed or (then inside ~port) the port
   /// ends.

@@ -105,12 +105,15 @@ void conduit_port<Conduit>::flush() {
 template <conduit Conduit>
 bool conduit_port<Conduit>::prepare_sleep() {
   if (!progress_lock_.try_acquire()) return false;
+  // What the user waits for may have come with a wake-up that another thread has consumed. Before the conduit's
+  // prepare_sleep: what comes from here on wakes again.
+  const bool delivered = user_.polled();
   take_outbox();
   send_open();
   // The descriptor does not show that memory was given back, or that a body would have memory now.
   const bool wanted = !refused_.empty() || (memory_.has_value() && memory_->has_requests());
-  bool may_sleep =
-      !wanted && taken_ == nullptr && failures_.empty() && malformed_packet_.empty() && conduit_->prepare_sleep();
+  bool may_sleep = !delivered && !wanted && taken_ == nullptr && failures_.empty() && malformed_packet_.empty() &&
+                   conduit_->prepare_sleep();
   if (may_sleep && options_.funnelled) {
     // Threads that push from here on wake us; earlier pushes are seen now. After the conduit's prepare_sleep, because
     // that consumes an earlier wake-up. pairs: port.funnel_sleeps

@@ -110,6 +110,7 @@ wire_link::wire_link(process_runtime& job)
 }
 
 wire_link::~wire_link() {
+  heartbeat_thread_ = {};  // it makes progress, too
   arrival_gate_.drop_all([](const arrived_message& one) {
     if (one.message.kind != payload_kind::direct) arena::release(one.message.block().block);
   });
@@ -501,9 +502,15 @@ std::uint32_t wire_link::creations_in_inboxes(std::uint32_t host) const {
   return job_.own_host().creations_in_inboxes[host].load(std::memory_order_acquire);  // pairs: wire_link.in_inboxes
 }
 
-void wire_link::flush_arrivals() {
+// Whether there was one.
+bool wire_link::flush_arrivals() {
+  bool delivered = false;
   arrival_gate_.flush([this](std::uint32_t host) { return creations_in_inboxes(host); },
-                      [this](const arrived_message& one) { place(one.to, one.destination, one.message); });
+                      [&](const arrived_message& one) {
+                        place(one.to, one.destination, one.message);
+                        delivered = true;
+                      });
+  return delivered;
 }
 
 // Another process of the host puts creations into the inboxes, and rings.
@@ -511,7 +518,7 @@ bool wire_link::polled() {
   if (arrival_gate_.is_empty()) [[likely]]
     return false;
   try {
-    flush_arrivals();
+    return flush_arrivals();
   } catch (const std::exception& error) {
     job_.fail(
         fmt::format("process {} cannot take a message that waited for a creation: {}", job_.process(), error.what()));

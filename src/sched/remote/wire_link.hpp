@@ -116,7 +116,7 @@ class wire_link final : private wire::port_user {
   void take(wire::peer_number from, const packet_header& header, const envelope& message);
   void place(reach to, int destination, const envelope& message);
   void take_creation(const packet_header& header, envelope& message, int children);
-  void flush_arrivals();
+  bool flush_arrivals();
   std::uint32_t creations_in_inboxes(std::uint32_t host) const;
   void post(pe& here, int process, packet_header& header, envelope& message);
   void post_to_hosts(pe& here, packet_header& header, envelope& message);
