@@ -17,7 +17,6 @@ constexpr std::size_t most_bytes_of_direct_sums = std::size_t{64} << 10;
 enum class nonblocking_way : std::uint8_t { direct, plan, library };
 
 nonblocking_way way_of_sum(const communicator& comm, MPI_Count count, MPI_Datatype type, MPI_Op operation) {
-  if (!is_valid(count, type)) return nonblocking_way::library;
   const std::optional<reduction> known = reduction_of(operation);
   if (!known || !is_defined_on(*known, type)) return nonblocking_way::library;
   const buffer_type& of = datatypes::find(type);
@@ -52,7 +51,7 @@ TRIREME_EXPORTED int MPI_Ibarrier(MPI_Comm comm, MPI_Request* request) {
     return collective(                                                                                                 \
         comm, true,                                                                                                    \
         [&](session& in, communicator& known) {                                                                        \
-          if (!is_valid(count, type) || !is_root(known, root)) return pass_through;                                    \
+          if (!is_valid(count, type) || !is_root(known, root)) return leave_to_library(known);                         \
           if (lacks_buffer(buffer, count, type)) return leave_to_library(known);                                       \
           return collectives::broadcast(in, known, {buffer, count, type}, root);                                       \
         },                                                                                                             \
@@ -63,7 +62,7 @@ TRIREME_EXPORTED int MPI_Ibarrier(MPI_Comm comm, MPI_Request* request) {
     return collective(                                                                                                 \
         comm, false,                                                                                                   \
         [&](session& in, communicator& known) {                                                                        \
-          if (!is_valid(count, type) || !is_root(known, root)) return pass_through;                                    \
+          if (!is_valid(count, type) || !is_root(known, root)) return leave_to_library(known);                         \
           if (lacks_buffer(buffer, count, type)) return leave_to_library(known);                                       \
           if (known.spans_hosts())                                                                                     \
             return across_hosts::run(in, known, request, across_hosts::broadcast(known, {buffer, count, type}, root)); \
@@ -78,7 +77,7 @@ TRIREME_EXPORTED int MPI_Ibarrier(MPI_Comm comm, MPI_Request* request) {
     return collective(                                                                                                 \
         comm, true,                                                                                                    \
         [&](session& in, communicator& known) {                                                                        \
-          if (!is_valid(count, type) || !is_root(known, root)) return pass_through;                                    \
+          if (!is_valid(count, type) || !is_root(known, root)) return leave_to_library(known);                         \
           const reduction_order order = order_of(type, operation);                                                     \
           if (order == reduction_order::unknown) return pass_through;                                                  \
           if (lacks_part(from, known.rank == root, to, count, type)) return leave_to_library(known);                   \
@@ -95,8 +94,9 @@ TRIREME_EXPORTED int MPI_Ibarrier(MPI_Comm comm, MPI_Request* request) {
     return collective(                                                                                                 \
         comm, false,                                                                                                   \
         [&](session& in, communicator& known) {                                                                        \
+          if (!is_valid(count, type) || !is_root(known, root)) return leave_to_library(known);                         \
           const nonblocking_way way = way_of_sum(known, count, type, operation);                                       \
-          if (way == nonblocking_way::library || !is_root(known, root)) return pass_through;                           \
+          if (way == nonblocking_way::library) return pass_through;                                                    \
           if (lacks_part(from, known.rank == root, to, count, type)) return leave_to_library(known);                   \
           if (known.spans_hosts())                                                                                     \
             return across_hosts::run(in, known, request,                                                               \
@@ -116,7 +116,8 @@ TRIREME_EXPORTED int MPI_Ibarrier(MPI_Comm comm, MPI_Request* request) {
     return collective(                                                                                                 \
         comm, true,                                                                                                    \
         [&](session& in, communicator& known) {                                                                        \
-          const reduction_order order = is_valid(count, type) ? order_of(type, operation) : reduction_order::unknown;  \
+          if (!is_valid(count, type)) return leave_to_library(known);                                                  \
+          const reduction_order order = order_of(type, operation);                                                     \
           if (order == reduction_order::unknown) return pass_through;                                                  \
           if (lacks_part(from, true, to, count, type)) return leave_to_library(known);                                 \
           if (order == reduction_order::of_ranks && !known.spans_hosts())                                              \
@@ -132,6 +133,7 @@ TRIREME_EXPORTED int MPI_Ibarrier(MPI_Comm comm, MPI_Request* request) {
     return collective(                                                                                                 \
         comm, false,                                                                                                   \
         [&](session& in, communicator& known) {                                                                        \
+          if (!is_valid(count, type)) return leave_to_library(known);                                                  \
           const nonblocking_way way = way_of_sum(known, count, type, operation);                                       \
           if (way == nonblocking_way::library) return pass_through;                                                    \
           if (lacks_part(from, true, to, count, type)) return leave_to_library(known);                                 \

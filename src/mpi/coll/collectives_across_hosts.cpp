@@ -13,9 +13,9 @@
 namespace tri::mpi::collectives::across_hosts {
 namespace {
 
-// What fits into the tags and counts of messages, many times over.
-constexpr int most_hosts = 1024;
-constexpr std::uint64_t most_bytes = std::uint64_t{1} << 30;
+constexpr int least_operations = 16;  // under way at a time
+// Of all ranks together: leaders have scratch for about as much, and buffers that others cannot access are staged.
+constexpr std::uint64_t most_bytes = std::uint64_t{64} << 20;
 // Trees send whole vectors several times, where the libraries cut large ones into pieces.
 constexpr std::uint64_t most_bytes_in_trees = std::uint64_t{32} << 10;
 constexpr std::uint64_t least_bytes_staged = std::uint64_t{8} << 10;  // a broadcast that waits for its readers instead
@@ -25,8 +25,10 @@ constexpr std::uint64_t most_bytes_of_pair = std::uint64_t{16} << 10;  // of ran
 
 std::size_t bytes_of(const elements& of) { return static_cast<std::size_t>(of.count) * datatypes::find(of.type).bytes; }
 
+std::uint64_t ranks_of(const communicator& comm) { return static_cast<std::uint64_t>(comm.size()); }
+
 bool fits(const communicator& comm, std::uint64_t bytes) {
-  return comm.hosts->shape.hosts() <= most_hosts && bytes <= most_bytes;
+  return comm.carrier != MPI_COMM_NULL && comm.hosts->operations >= least_operations && bytes <= most_bytes;
 }
 
 // The library keeps neither while a nonblocking operation needs it, so it is kept here.
@@ -139,35 +141,51 @@ plan reduce_scatter(const communicator& comm, const void* from, void* to, std::s
 plan gather(const communicator& comm, const elements& mine, const elements& whole, int root) {
   const elements own = mine.address == MPI_IN_PLACE ? block_at(whole, comm.rank, comm.size()) : mine;
   const std::uint64_t block = bytes_of(own);
-  if (!fits(comm, block) || block > most_bytes_in_trees || !comm.hosts->are_in_order) return {};
+  if (!fits(comm, block * ranks_of(comm)) || block > most_bytes_in_trees || !comm.hosts->are_in_order) return {};
   return of_bytes(coll::collective::gather, "multi_object", own, whole, block, root);
 }
 
 plan scatter(const communicator& comm, const elements& whole, const elements& mine, int root) {
   const elements own = mine.address == MPI_IN_PLACE ? block_at(whole, comm.rank, comm.size()) : mine;
   const std::uint64_t block = bytes_of(own);
-  if (!fits(comm, block) || block > most_bytes_in_trees || !comm.hosts->are_in_order) return {};
+  if (!fits(comm, block * ranks_of(comm)) || block > most_bytes_in_trees || !comm.hosts->are_in_order) return {};
   return of_bytes(coll::collective::scatter, "multi_object", whole, own, block, root);
 }
 
 plan allgather(const communicator& comm, const elements& mine, const elements& whole) {
   const elements own = mine.address == MPI_IN_PLACE ? block_at(whole, comm.rank, comm.size()) : mine;
   const std::uint64_t block = bytes_of(own);
-  const std::uint64_t all = block * static_cast<std::uint64_t>(comm.size());
+  const std::uint64_t all = block * ranks_of(comm);
   if (!fits(comm, all) || !comm.hosts->are_in_order) return {};
   return of_bytes(coll::collective::allgather,
                   all <= 2 * most_bytes_in_trees ? "multi_object_bruck" : "multi_object_ring", own, whole, block);
 }
 
 plan alltoall(const communicator& comm, const elements& from, const elements& to) {
-  const std::uint64_t block = bytes_of(from) / static_cast<std::uint64_t>(comm.size());
-  if (!fits(comm, bytes_of(from)) || block > most_bytes_of_pair || !comm.hosts->are_in_order) return {};
+  const coll::shape& shape = comm.hosts->shape;
+  const std::uint64_t block = bytes_of(from) / ranks_of(comm);
+  int most_mates = 0;
+  for (int host = 0; host < shape.hosts(); ++host) most_mates = std::max(most_mates, shape.ranks_of(host));
+  // A leader has what all ranks of its host send and receive.
+  if (!fits(comm, 2 * bytes_of(from) * static_cast<std::uint64_t>(most_mates)) || block > most_bytes_of_pair ||
+      !comm.hosts->are_in_order)
+    return {};
   return of_bytes(coll::collective::alltoall, "multi_object", from, to, block);
 }
 
 int arrive(session& in, communicator& comm) {
   const int error = collectives::barrier(in, comm);
   return error == MPI_SUCCESS ? pass_through : error;
+}
+
+int arrive(MPI_Comm comm) {
+  session* const in = session::active();
+  if (in == nullptr || !in->hosts().are_several()) return MPI_SUCCESS;
+  const call_guard guard(*in);
+  communicator* const known = communicators::find(comm);
+  if (known == nullptr) return MPI_SUCCESS;
+  const int error = arrive(*in, *known);
+  return error == pass_through ? MPI_SUCCESS : report(comm, error);
 }
 
 int run(session& in, communicator& comm, MPI_Request* request, const plan& chosen) {

@@ -34,6 +34,9 @@ plan alltoall(const communicator& comm, const elements& from, const elements& to
 /// Waits for all members, so that none of them needs this rank any more before it joins an operation of the library
 /// that blocks. `pass_through`, unless that fails.
 int arrive(session& in, communicator& comm);
+/// The same without the call guard, in a job on several hosts, of a communicator that may be any. MPI_SUCCESS or the
+/// code of an error that was reported.
+int arrive(MPI_Comm comm);
 
 /// Waits for it, or leaves it behind the request where there is one. `pass_through` without a plan.
 int run(session& in, communicator& comm, MPI_Request* request, const plan& chosen);

@@ -131,7 +131,7 @@ elements whole_of(const Parts&, int) {
 // Nonblocking where there is a request.
 template <class Parts>
 int gather(session& in, communicator& known, MPI_Request* request, const elements& from, const Parts& to, int root) {
-  if (!is_root(known, root)) return pass_through;
+  if (!is_root(known, root)) return leave_to_library(known);
   if (!are_valid(known, from, to)) return leave_to_library(known);
   if (known.spans_hosts())
     return across(in, known, request, to,
@@ -140,7 +140,7 @@ int gather(session& in, communicator& known, MPI_Request* request, const element
 }
 template <class Parts>
 int scatter(session& in, communicator& known, MPI_Request* request, const Parts& from, const elements& to, int root) {
-  if (!is_root(known, root)) return pass_through;
+  if (!is_root(known, root)) return leave_to_library(known);
   if (!are_valid(known, to, from)) return leave_to_library(known);
   if (known.spans_hosts())
     return across(in, known, request, from,

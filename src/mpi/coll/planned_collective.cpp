@@ -29,11 +29,12 @@ std::byte* allocate(session& in, std::size_t bytes) {
 }
 
 // The first member that needs it makes it.
-coll::operation_table* table_of(session& in, shm_collective& shared) {
+coll::operation_table* table_of(session& in, shm_collective& shared,
+                                std::uint64_t places = coll::operation_table::usual_places) {
   if (void* const there = shared.plan_memory()) return static_cast<coll::operation_table*>(there);
   if (shared.is_without_plans()) return nullptr;
-  std::byte* const memory = allocate(in, coll::operation_table::size_for());
-  void* const made = memory == nullptr ? nullptr : coll::operation_table::create(memory);
+  std::byte* const memory = allocate(in, coll::operation_table::size_for(places));
+  void* const made = memory == nullptr ? nullptr : coll::operation_table::create(memory, places);
   void* const agreed = shared.set_plan_memory(made);
   if (agreed != made && memory != nullptr) in.ranks().blocks().release(memory);
   return static_cast<coll::operation_table*>(agreed);
@@ -91,12 +92,6 @@ std::shared_ptr<const coll::plan> plan_of_rank(communicator& comm, const planned
 int place_of(const communicator& comm, int rank) {
   return comm.spans_hosts() ? comm.hosts->place_of[static_cast<std::size_t>(rank)] : rank;
 }
-
-// The parts of the tag of a message between hosts. Messages of one sender and tag do not pass each other, so operations
-// far apart may share theirs.
-constexpr int slot_bits = 4;
-constexpr int round_bits = 12;
-constexpr std::uint64_t operations_with_tags = std::uint64_t{1} << 12;
 
 // What all ranks have to ask for alike.
 std::uint64_t digest_of(const coll::request& of) {
@@ -276,8 +271,10 @@ void planned_collective::decline_message(std::uint32_t index, const coll::step& 
 
 void planned_collective::carry(const coll::step& message, std::byte* at, std::uint64_t bytes, carried_message& one) {
   const int peer = comm_.hosts->rank_at[static_cast<std::size_t>(message.peer)];
-  const auto tag =
-      static_cast<int>((operation_ % operations_with_tags << round_bits | message.round) << slot_bits | message.slot);
+  // Operations that are under way at the same time have other tags.
+  const communicator_hosts& hosts = *comm_.hosts;
+  const auto tag = static_cast<int>(operation_ % static_cast<std::uint64_t>(hosts.operations)) * hosts.rounds +
+                   static_cast<int>(message.round);
   one.bytes = bytes;
   one.is_receive = message.kind == coll::step_kind::receive;
   const int error = one.is_receive
@@ -321,7 +318,10 @@ void planned_collective::wake_others() {
     for (int rank = 0; rank < comm_.size(); ++rank) wake(rank);
 }
 
-bool reserve_plan_memory(session& in, shm_collective& shared) { return table_of(in, shared) != nullptr; }
+bool reserve_plan_memory(session& in, shm_collective& shared, int operations) {
+  const auto places = std::min(static_cast<std::uint64_t>(operations), coll::operation_table::usual_places);
+  return table_of(in, shared, std::max<std::uint64_t>(places, 1)) != nullptr;
+}
 
 int run_planned(session& in, communicator& comm, const planned_request& asked) {
   const auto all = planned_collective::begin(in, comm, asked);

@@ -107,8 +107,8 @@ class planned_collective final : public nonblocking_operation, public coll::plan
 /// Waits for it. `pass_through` where it could not begin.
 int run_planned(session& in, communicator& comm, const planned_request& asked);
 
-/// Of a communicator that spans hosts: before it is used. False: there is none.
-bool reserve_plan_memory(session& in, shm_collective& shared);
+/// Of a communicator that spans hosts: before it is used, for so many operations at a time. False: there is none.
+bool reserve_plan_memory(session& in, shm_collective& shared, int operations);
 /// By the last member that leaves the communicator.
 void release_plan_memory(session& in, const communicator& comm);
 

@@ -74,8 +74,7 @@ int reduce_sums(const void* from, const elements& to, bool gets_sum, ReduceBlock
 }  // namespace
 
 bool is_reproducible_sum(MPI_Datatype type, MPI_Op operation) {
-  static const bool is_wished = wants_reproducible_sums();
-  if (!is_wished || operation != MPI_SUM) return false;
+  if (operation != MPI_SUM || !session::active()->sums_are_reproducible()) return false;
   const element_type& element = element_type_of(type);
   return element.handle == type && !element.is_pair &&
          (element.kind == element_kind::float32 || element.kind == element_kind::float64);
@@ -84,6 +83,8 @@ bool is_reproducible_sum(MPI_Datatype type, MPI_Op operation) {
 int reproducible_reduce(session& in, communicator& comm, const void* from, const elements& to, int root) {
   const bool is_root = comm.rank == root;
   return reduce_sums(from, to, is_root, [&](const elements& sums, MPI_Op operation) {
+    // Trees between hosts are for few bytes.
+    if (comm.spans_hosts()) return allreduce(in, comm, MPI_IN_PLACE, sums, operation);
     return reduce(in, comm, is_root ? MPI_IN_PLACE : sums.address, sums, operation, root);
   });
 }

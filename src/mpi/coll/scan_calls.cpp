@@ -14,15 +14,16 @@ namespace tri::mpi {
 namespace {
 
 // Whether all ranks find that it is ours.
-bool is_ours(MPI_Count count, MPI_Datatype type, MPI_Op operation, bool is_nonblocking) {
-  if (!is_valid(count, type) || !has_plain_elements(datatypes::find(type))) return false;
+bool is_ours(MPI_Datatype type, MPI_Op operation, bool is_nonblocking) {
+  if (!has_plain_elements(datatypes::find(type))) return false;
   if (order_of(type, operation) == reduction_order::unknown) return false;
   return !is_nonblocking || reduction_of(operation).has_value();
 }
 
 int scan(session& in, communicator& known, const void* from, const collectives::elements& to, MPI_Op operation,
          bool is_exclusive, MPI_Request* request) {
-  if (!is_ours(to.count, to.type, operation, request != nullptr)) return pass_through;
+  if (!is_valid(to.count, to.type)) return leave_to_library(known);
+  if (!is_ours(to.type, operation, request != nullptr)) return pass_through;
   if (lacks_part(from, !is_exclusive || known.rank > 0, to.address, to.count, to.type)) return leave_to_library(known);
   if (known.spans_hosts())
     return across_hosts::run(in, known, request, across_hosts::scan(known, from, to, operation, is_exclusive));
@@ -34,7 +35,8 @@ int reduce_scatter(session& in, communicator& known, const void* from, void* to,
                    const std::vector<std::uint64_t>& counts, MPI_Datatype type, MPI_Op operation,
                    MPI_Request* request) {
   const auto mine = static_cast<MPI_Count>(counts[static_cast<std::size_t>(known.rank)]);
-  if (!is_ours(mine, type, operation, request != nullptr)) return pass_through;
+  if (!is_valid(mine, type)) return leave_to_library(known);
+  if (!is_ours(type, operation, request != nullptr)) return pass_through;
   const auto all = static_cast<MPI_Count>(std::accumulate(counts.begin(), counts.end(), std::uint64_t{0}));
   if (lacks_buffer(from == MPI_IN_PLACE ? to : from, all, type) || lacks_buffer(to, mine, type))
     return leave_to_library(known);
@@ -67,7 +69,7 @@ int block_call(const char* name, const void* from, void* to, int count, MPI_Data
   return collective(
       comm, request == nullptr,
       [&](session& in, communicator& known) {
-        if (count < 0) return pass_through;
+        if (count < 0) return leave_to_library(known);
         const std::vector<std::uint64_t> counts(static_cast<std::size_t>(known.size()),
                                                 static_cast<std::uint64_t>(count));
         return reduce_scatter(in, known, from, to, counts, type, operation, request);
@@ -81,7 +83,8 @@ int blocks_call(const char* name, const void* from, void* to, const int* counts,
       comm, request == nullptr,
       [&](session& in, communicator& known) {
         const std::vector<std::uint64_t> all = counts_of(known, counts);
-        return all.empty() ? pass_through : reduce_scatter(in, known, from, to, all, type, operation, request);
+        return all.empty() ? leave_to_library(known)
+                           : reduce_scatter(in, known, from, to, all, type, operation, request);
       },
       library, -1, type, name);
 }

@@ -14,18 +14,6 @@
 namespace tri::mpi {
 namespace {
 
-// The library's call waits for all members, and this rank would move nothing between hosts meanwhile: all come together
-// first.
-int arrive(MPI_Comm comm) {
-  session* const in = session::active();
-  if (in == nullptr) return MPI_SUCCESS;
-  const call_guard guard(*in);
-  communicator* const known = communicators::find(comm);
-  if (known == nullptr || !in->hosts().are_several()) return MPI_SUCCESS;
-  const int error = collectives::across_hosts::arrive(*in, *known);
-  return error == pass_through ? MPI_SUCCESS : report(comm, error);
-}
-
 int note(int error, const MPI_Comm* made) {
   if (error == MPI_SUCCESS && session::active() != nullptr) communicators::add(*made);
   return error;
@@ -98,14 +86,15 @@ void look_up_first_type() {
 }  // namespace tri::mpi
 
 using namespace tri::mpi;
+namespace across_hosts = collectives::across_hosts;
 
 TRIREME_EXPORTED int MPI_Comm_dup(MPI_Comm comm, MPI_Comm* made) {
-  if (const int error = arrive(comm); error != MPI_SUCCESS) return error;
+  if (const int error = across_hosts::arrive(comm); error != MPI_SUCCESS) return error;
   const touch_order touched = hint_of(comm);
   return note_duplicate(PMPI_Comm_dup(comm, made), made, touched);
 }
 TRIREME_EXPORTED int MPI_Comm_dup_with_info(MPI_Comm comm, MPI_Info info, MPI_Comm* made) {
-  if (const int error = arrive(comm); error != MPI_SUCCESS) return error;
+  if (const int error = across_hosts::arrive(comm); error != MPI_SUCCESS) return error;
   return note_duplicate(PMPI_Comm_dup_with_info(comm, info, made), made, hint_in(info));
 }
 TRIREME_EXPORTED int MPI_Comm_idup(MPI_Comm comm, MPI_Comm* made, MPI_Request* handle) {
@@ -120,18 +109,18 @@ TRIREME_EXPORTED int MPI_Comm_idup_with_info(MPI_Comm comm, MPI_Info info, MPI_C
 }
 #endif
 TRIREME_EXPORTED int MPI_Comm_create(MPI_Comm comm, MPI_Group group, MPI_Comm* made) {
-  if (const int error = arrive(comm); error != MPI_SUCCESS) return error;
+  if (const int error = across_hosts::arrive(comm); error != MPI_SUCCESS) return error;
   return note(PMPI_Comm_create(comm, group, made), made);
 }
 TRIREME_EXPORTED int MPI_Comm_create_group(MPI_Comm comm, MPI_Group group, int tag, MPI_Comm* made) {
   return note(PMPI_Comm_create_group(comm, group, tag, made), made);
 }
 TRIREME_EXPORTED int MPI_Comm_split(MPI_Comm comm, int colour, int key, MPI_Comm* made) {
-  if (const int error = arrive(comm); error != MPI_SUCCESS) return error;
+  if (const int error = across_hosts::arrive(comm); error != MPI_SUCCESS) return error;
   return note(PMPI_Comm_split(comm, colour, key, made), made);
 }
 TRIREME_EXPORTED int MPI_Comm_split_type(MPI_Comm comm, int type, int key, MPI_Info info, MPI_Comm* made) {
-  if (const int error = arrive(comm); error != MPI_SUCCESS) return error;
+  if (const int error = across_hosts::arrive(comm); error != MPI_SUCCESS) return error;
   return note(PMPI_Comm_split_type(comm, type, key, info, made), made);
 }
 TRIREME_EXPORTED int MPI_Intercomm_merge(MPI_Comm comm, int high, MPI_Comm* made) {
@@ -139,29 +128,29 @@ TRIREME_EXPORTED int MPI_Intercomm_merge(MPI_Comm comm, int high, MPI_Comm* made
 }
 TRIREME_EXPORTED int MPI_Cart_create(MPI_Comm comm, int dimensions, const int sizes[], const int periodic[],
                                      int reorder, MPI_Comm* made) {
-  if (const int error = arrive(comm); error != MPI_SUCCESS) return error;
+  if (const int error = across_hosts::arrive(comm); error != MPI_SUCCESS) return error;
   return note(PMPI_Cart_create(comm, dimensions, sizes, periodic, reorder, made), made);
 }
 TRIREME_EXPORTED int MPI_Cart_sub(MPI_Comm comm, const int remain[], MPI_Comm* made) {
-  if (const int error = arrive(comm); error != MPI_SUCCESS) return error;
+  if (const int error = across_hosts::arrive(comm); error != MPI_SUCCESS) return error;
   return note(PMPI_Cart_sub(comm, remain, made), made);
 }
 TRIREME_EXPORTED int MPI_Graph_create(MPI_Comm comm, int nodes, const int index[], const int edges[], int reorder,
                                       MPI_Comm* made) {
-  if (const int error = arrive(comm); error != MPI_SUCCESS) return error;
+  if (const int error = across_hosts::arrive(comm); error != MPI_SUCCESS) return error;
   return note(PMPI_Graph_create(comm, nodes, index, edges, reorder, made), made);
 }
 TRIREME_EXPORTED int MPI_Dist_graph_create(MPI_Comm comm, int count, const int sources[], const int degrees[],
                                            const int targets[], const int weights[], MPI_Info info, int reorder,
                                            MPI_Comm* made) {
-  if (const int error = arrive(comm); error != MPI_SUCCESS) return error;
+  if (const int error = across_hosts::arrive(comm); error != MPI_SUCCESS) return error;
   return note(PMPI_Dist_graph_create(comm, count, sources, degrees, targets, weights, info, reorder, made), made);
 }
 TRIREME_EXPORTED int MPI_Dist_graph_create_adjacent(MPI_Comm comm, int in_degree, const int sources[],
                                                     const int in_weights[], int out_degree, const int targets[],
                                                     const int out_weights[], MPI_Info info, int reorder,
                                                     MPI_Comm* made) {
-  if (const int error = arrive(comm); error != MPI_SUCCESS) return error;
+  if (const int error = across_hosts::arrive(comm); error != MPI_SUCCESS) return error;
   return note(PMPI_Dist_graph_create_adjacent(comm, in_degree, sources, in_weights, out_degree, targets, out_weights,
                                               info, reorder, made),
               made);
@@ -169,6 +158,7 @@ TRIREME_EXPORTED int MPI_Dist_graph_create_adjacent(MPI_Comm comm, int in_degree
 
 TRIREME_EXPORTED int MPI_Comm_free(MPI_Comm* comm) { return free_with(comm, PMPI_Comm_free); }
 TRIREME_EXPORTED int MPI_Comm_disconnect(MPI_Comm* comm) {
+  if (const int error = across_hosts::arrive(*comm); error != MPI_SUCCESS) return error;
   if (session* const in = session::active()) {
     const call_guard guard(*in);
     const communicator* const known = communicators::find(*comm);

@@ -16,6 +16,8 @@ struct communicator_hosts {
   std::vector<int> rank_at;   ///< the other way round
   int host = 0;               ///< of the calling process
   bool are_in_order = true;   ///< the ranks are numbered host by host: each is at its own place
+  int rounds = 0;             ///< of one operation, that tags can tell apart
+  int operations = 0;         ///< likewise: so many may be under way
 
   std::span<const int> ranks_here() const {
     return std::span(rank_at).subspan(static_cast<std::size_t>(shape.first_rank(host)),
@@ -24,10 +26,10 @@ struct communicator_hosts {
 };
 
 /// `host_of`: any name of the host of each rank.
-communicator_hosts find_communicator_hosts(std::span<const int> host_of, int own_rank);
+communicator_hosts find_communicator_hosts(std::span<const int> host_of, int own_rank, int largest_tag);
 
 /// A communicator of the library for the messages of ours, with the same members; collective over them. It has no
-/// attributes and returns errors.
+/// attributes and returns errors. Null on all where the library has no room for it.
 MPI_Comm make_carrier(MPI_Comm of);
 
 }  // namespace tri::mpi

@@ -89,13 +89,14 @@ void agree_and_remember(session& in, MPI_Comm handle, std::vector<std::uint32_t>
 class agreement_across_hosts {
  public:
   // With the call guard.
-  agreement_across_hosts(session& in, int rank, std::vector<std::uint32_t> number_of)
+  agreement_across_hosts(session& in, int rank, std::vector<std::uint32_t> number_of, int operations)
       : rank_(rank), number_of_(std::move(number_of)), all_(number_of_.size()) {
     const auto is_here = [](std::uint32_t number) { return number != on_another_host; };
     first_here_ = static_cast<std::size_t>(std::ranges::find_if(number_of_, is_here) - number_of_.begin());
     if (is_first_here())
       mine_ = new_agreement(in, static_cast<std::size_t>(std::ranges::count_if(number_of_, is_here)));
-    if (mine_.barrier > 1 && !collectives::reserve_plan_memory(in, *reinterpret_cast<shm_collective*>(mine_.barrier))) {
+    if (mine_.barrier > 1 &&
+        !collectives::reserve_plan_memory(in, *reinterpret_cast<shm_collective*>(mine_.barrier), operations)) {
       in.ranks().blocks().release(reinterpret_cast<void*>(mine_.barrier));
       mine_.barrier = 0;
     }
@@ -137,17 +138,17 @@ void agree_across_hosts(session& in, MPI_Comm handle, std::vector<std::uint32_t>
                         std::span<const int> host_of) {
   int rank = 0;
   PMPI_Comm_rank(handle, &rank);
+  auto hosts = std::make_shared<communicator_hosts>(find_communicator_hosts(host_of, rank, in.largest_tag()));
   std::optional<agreement_across_hosts> agreeing;
   {
     const call_guard guard(in);
-    agreeing.emplace(in, rank, std::move(number_of));
+    agreeing.emplace(in, rank, std::move(number_of), hosts->operations);
   }
   agreeing->gather([&](auto... arguments) { return PMPI_Allgather(arguments..., handle); });
   if (!agreeing->is_made()) {
     const call_guard guard(in);
     return agreeing->give_up(in);
   }
-  auto hosts = std::make_shared<communicator_hosts>(find_communicator_hosts(host_of, rank));
   const MPI_Comm carrier = make_carrier(handle);
   const call_guard guard(in);
   agreeing->remember(handle, std::move(hosts), carrier);
@@ -157,12 +158,12 @@ void agree_across_hosts(session& in, MPI_Comm handle, std::vector<std::uint32_t>
 class duplication_across_hosts final : public nonblocking_operation {
  public:
   duplication_across_hosts(session& in, const communicator& of, MPI_Comm made, MPI_Request library, touch_order touched)
-      : agreeing_(in, of.rank, of.number_of),
+      : agreeing_(in, of.rank, of.number_of, of.hosts->operations),
         made_(made),
         library_{library, MPI_REQUEST_NULL, MPI_REQUEST_NULL},
         touched_(touched),
         hosts_(of.hosts) {
-    PMPI_Comm_idup(of.carrier, &carrier_, &library_[2]);
+    if (of.carrier != MPI_COMM_NULL) PMPI_Comm_idup(of.carrier, &carrier_, &library_[2]);
     agreeing_.gather([&](auto... arguments) { return PMPI_Iallgather(arguments..., of.handle, &library_[1]); });
   }
   bool is_done(session&) override { return std::ranges::all_of(library_, is_done_in_library); }
@@ -171,10 +172,10 @@ class duplication_across_hosts final : public nonblocking_operation {
     if (error != MPI_SUCCESS) return error;
     if (!agreeing_.is_made()) {
       agreeing_.give_up(in);
-      PMPI_Comm_free(&carrier_);
+      if (carrier_ != MPI_COMM_NULL) PMPI_Comm_free(&carrier_);
       return error;
     }
-    PMPI_Comm_set_errhandler(carrier_, MPI_ERRORS_RETURN);
+    if (carrier_ != MPI_COMM_NULL) PMPI_Comm_set_errhandler(carrier_, MPI_ERRORS_RETURN);
     agreeing_.remember(made_, hosts_, carrier_);
     if (communicator* const ours = communicators::find(made_)) ours->touched = touched_;
     return error;

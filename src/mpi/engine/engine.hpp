@@ -48,8 +48,8 @@ struct engine_options {
   /// Messages of other hosts come by the library, which sends no wake-up, and a sleep is longer than their way. Ranks
   /// that wait for one yield now and then: a poll of a network costs more.
   bool several_hosts = false;
-  bool oversubscribed = false;     // more ranks than cores
-  int cores = 0;                   // that the ranks may use in all
+  bool oversubscribed = false;                                       // more ranks than cores
+  int cores = 0;                                                     // that the ranks may use in all
   std::size_t most_eager_buffers = eager_buffers::most_of_one_size;  // of one size; tests have fewer
   bool measures_time = false;                                        // of waits, for statistics
 };
@@ -147,7 +147,7 @@ class engine {
     bool ended = false;  // not called again once it returned true: it may have consumed what it found
     while (!ended) {
       const bool may_sleep = step_of_wait();
-      if (asks_others && options_.several_hosts) {
+      if ((asks_others || asks_others_) && options_.several_hosts) {
         if (++polls % polls_between_yields == 0) yield();
       } else if (may_sleep) {
         const std::uint32_t heard = own_.inbox.bell.listen();
@@ -190,6 +190,8 @@ class engine {
   /// Called in every step of waits and polls while it is not null: other ranks wait for operations of this one. Returns
   /// whether there was something to do; `before_sleep`: this rank sleeps otherwise.
   void set_operations(bool (*advance)(bool before_sleep)) { advance_operations_ = advance; }
+  /// Every wait is for what sends no wake-up, too: see wait().
+  void set_asks_others(bool asks) { asks_others_ = asks; }
   /// Called in waits now and then: operations of the MPI library may need this rank.
   void set_library_progress(void (*poll)()) { library_progress_ = poll; }
 
@@ -314,6 +316,7 @@ class engine {
   std::mutex* api_mutex_ = nullptr;
   void (*library_progress_)() = nullptr;
   bool (*advance_operations_)(bool) = nullptr;
+  bool asks_others_ = false;
   arena::wait_policy waiting_;
   arena::wait_policy polling_;
   polling_pace pace_;

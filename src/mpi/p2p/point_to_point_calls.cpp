@@ -93,6 +93,32 @@ int in_library(Begin&& begin, Block&& block, MPI_Status* status = MPI_STATUS_IGN
       true);
   return error;
 }
+template <class Receive, class Send, class Block>
+int exchange_in_library(Receive&& begin_receive, Send&& begin_send, Block&& block, MPI_Status* status) {
+  session* const in = session::active();
+  if (in == nullptr || !in->must_not_block()) return block();
+  MPI_Request both[2] = {MPI_REQUEST_NULL, MPI_REQUEST_NULL};
+  MPI_Status statuses[2];
+  if (const int error = begin_receive(&both[0]); error != MPI_SUCCESS) return error;
+  if (const int error = begin_send(&both[1]); error != MPI_SUCCESS) {
+    PMPI_Cancel(&both[0]);
+    PMPI_Wait(&both[0], MPI_STATUS_IGNORE);
+    return error;
+  }
+  const call_guard guard(*in);
+  int error = MPI_SUCCESS;
+  in->ranks().wait(
+      [&] {
+        [[maybe_unused]] const abi::without_yields looking;
+        const guard_release released(in);
+        int flag = 0;
+        error = PMPI_Testall(2, both, &flag, statuses);
+        return flag != 0 || error != MPI_SUCCESS;
+      },
+      true);
+  copy_status(statuses[0], status);
+  return error;
+}
 template <class Probe, class Block>
 int probe_in_library(Probe&& probe, Block&& block) {
   session* const in = session::active();
@@ -291,8 +317,19 @@ using namespace tri::mpi;
                           receive_of(receive_buffer, receive_count, receive_type, source, receive_tag, comm), status); \
         },                                                                                                             \
         [&] {                                                                                                          \
-          return PMPI_Sendrecv##suffix(send_buffer, send_count, send_type, target, send_tag, receive_buffer,           \
-                                       receive_count, receive_type, source, receive_tag, comm, status);                \
+          return exchange_in_library(                                                                                  \
+              [&](MPI_Request* request) {                                                                              \
+                return PMPI_Irecv##suffix(receive_buffer, receive_count, receive_type, source, receive_tag, comm,      \
+                                          request);                                                                    \
+              },                                                                                                       \
+              [&](MPI_Request* request) {                                                                              \
+                return PMPI_Isend##suffix(send_buffer, send_count, send_type, target, send_tag, comm, request);        \
+              },                                                                                                       \
+              [&] {                                                                                                    \
+                return PMPI_Sendrecv##suffix(send_buffer, send_count, send_type, target, send_tag, receive_buffer,     \
+                                             receive_count, receive_type, source, receive_tag, comm, status);          \
+              },                                                                                                       \
+              status);                                                                                                 \
         });                                                                                                            \
   }                                                                                                                    \
                                                                                                                        \

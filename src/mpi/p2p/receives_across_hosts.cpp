@@ -194,8 +194,10 @@ bool receive_across_hosts::receive(session& in, const MPI_Status& of) {
 #else
   if (bytes_ < static_cast<std::size_t>(INT_MAX))
     PMPI_Imrecv(into, static_cast<int>(bytes_), MPI_BYTE, &message, &library_);
-  else
+  else {
+    staged_.clear();
     PMPI_Imrecv(arguments_.buffer, static_cast<int>(arguments_.count), arguments_.type.handle, &message, &library_);
+  }
 #endif
   return true;
 }

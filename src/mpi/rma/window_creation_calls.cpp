@@ -7,6 +7,7 @@
 
 #include "arena/window.hpp"
 #include "mpi/abi/exported.hpp"
+#include "mpi/coll/collectives_across_hosts.hpp"
 #include "mpi/comm/communicators.hpp"
 #include "mpi/rma/windows.hpp"
 #include "mpi/startup/session.hpp"
@@ -110,6 +111,7 @@ class window_creation {
 
 template <class Library>
 int create(void* base, MPI_Aint bytes, MPI_Aint unit, MPI_Comm comm, MPI_Win* made, Library&& library) {
+  if (const int late = collectives::across_hosts::arrive(comm); late != MPI_SUCCESS) return late;
   const int error = library();
   session* const in = session::active();
   if (error != MPI_SUCCESS || in == nullptr) return error;
@@ -126,6 +128,7 @@ int allocate(MPI_Aint bytes, MPI_Aint unit, MPI_Comm comm, void* base, MPI_Win* 
              Create&& create_on) {
   session* const in = session::active();
   if (in == nullptr) return library();
+  if (const int error = collectives::across_hosts::arrive(comm); error != MPI_SUCCESS) return error;
   window_creation creation(*in, comm);
   if (!creation.is_intercepted()) return library();
   creation.offer_new(bytes, unit);
@@ -146,6 +149,7 @@ int allocate(MPI_Aint bytes, MPI_Aint unit, MPI_Comm comm, void* base, MPI_Win* 
 // The memory is the library's, which maps it where it likes in each process.
 template <class Library>
 int allocate_shared(MPI_Comm comm, MPI_Win* made, Library&& library) {
+  if (const int late = collectives::across_hosts::arrive(comm); late != MPI_SUCCESS) return late;
   const int error = library();
   session* const in = session::active();
   if (error != MPI_SUCCESS || in == nullptr) return error;
@@ -167,6 +171,7 @@ int allocate_shared(MPI_Comm comm, MPI_Win* made, Library&& library) {
 // Memory attached later is not known yet: some of it may be accessible through the kernel only.
 template <class Library>
 int create_dynamic(MPI_Comm comm, MPI_Win* made, Library&& library) {
+  if (const int late = collectives::across_hosts::arrive(comm); late != MPI_SUCCESS) return late;
   const int error = library();
   session* const in = session::active();
   if (error != MPI_SUCCESS || in == nullptr || !in->ranks().options().kernel_copies) return error;

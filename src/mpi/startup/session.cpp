@@ -331,6 +331,7 @@ struct session::starting {
     options.several_hosts = bootstrap.hosts().are_several();
     abi::set_more_ranks_than_cores(options.oversubscribed);
     options.measures_time = parts->tells_statistics = all_agree(wished_statistics().any());
+    made->reproducible_sums_ = all_agree(wants_reproducible_sums());
     parts->began_ticks = os::ticks();
     parts->ranks = std::make_unique<engine>(parts->endpoints, static_cast<std::uint32_t>(rank), *parts->pe,
                                             *parts->blocks, options);

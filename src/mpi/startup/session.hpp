@@ -38,12 +38,14 @@ class session {
   /// The library's own limit, so that programs get the same errors.
   int largest_tag() const { return largest_tag_; }
   MPI_Group world_group() const { return world_group_; }
+  /// TRIREME_MPI_REPRODUCIBLE_SUMS, which all ranks have.
+  bool sums_are_reproducible() const { return reproducible_sums_; }
 
   /// Whether a call must not block inside the library, because this rank moves operations on by calls of it; or may
   /// begin one meanwhile, on another thread.
   bool must_not_block() const { return (threaded_ && hosts_.are_several()) || polled_operations_ > 0; }
-  void begin_polled_operation() { ++polled_operations_; }
-  void end_polled_operation() { --polled_operations_; }
+  void begin_polled_operation() { ranks().set_asks_others(++polled_operations_ > 0); }
+  void end_polled_operation() { ranks().set_asks_others(--polled_operations_ > 0); }
   /// What waits and polls of this rank advance beside its messages (engine::set_operations); null: nothing.
   enum class advancing { collectives, receives_across_hosts, all };
   void set_advance(advancing what, bool (*advance)(bool before_sleep));
@@ -61,6 +63,7 @@ class session {
 
   engine* engine_ = nullptr;
   bool threaded_ = false;
+  bool reproducible_sums_ = false;
   std::mutex lock_;
   int world_rank_ = 0;
   int largest_tag_ = 32767;  // what MPI promises
