@@ -154,30 +154,29 @@ void agree_across_hosts(session& in, MPI_Comm handle, std::vector<std::uint32_t>
   agreeing->remember(handle, std::move(hosts), carrier);
 }
 
-// A duplication in progress of a communicator that spans hosts: all parts are the library's.
+// A duplication in progress of a communicator that spans hosts: both parts are the library's. The members agree on the
+// carrier of the original, because Open MPI 4.1.4 mixes up duplications and collectives of one communicator. A second
+// carrier would be a duplication of that one, so the duplicate has none, and its collectives are the library's.
 class duplication_across_hosts final : public nonblocking_operation {
  public:
   duplication_across_hosts(session& in, const communicator& of, MPI_Comm made, MPI_Request library, touch_order touched)
       : agreeing_(in, of.rank, of.number_of, of.hosts->operations),
         made_(made),
-        library_{library, MPI_REQUEST_NULL, MPI_REQUEST_NULL},
+        library_{library, MPI_REQUEST_NULL},
         touched_(touched),
         hosts_(of.hosts) {
-    if (of.carrier != MPI_COMM_NULL) PMPI_Comm_idup(of.carrier, &carrier_, &library_[2]);
-    agreeing_.gather([&](auto... arguments) { return PMPI_Iallgather(arguments..., of.handle, &library_[1]); });
+    agreeing_.gather([&](auto... arguments) { return PMPI_Iallgather(arguments..., of.carrier, &library_[1]); });
   }
   bool is_done(session&) override { return std::ranges::all_of(library_, is_done_in_library); }
   int finish(session& in) override {
     const int error = PMPI_Waitall(static_cast<int>(library_.size()), library_.data(), MPI_STATUSES_IGNORE);
     if (error != MPI_SUCCESS) return error;
-    if (!agreeing_.is_made()) {
+    if (agreeing_.is_made()) {
+      agreeing_.remember(made_, hosts_, MPI_COMM_NULL);
+      communicators::find(made_)->touched = touched_;
+    } else {
       agreeing_.give_up(in);
-      if (carrier_ != MPI_COMM_NULL) PMPI_Comm_free(&carrier_);
-      return error;
     }
-    if (carrier_ != MPI_COMM_NULL) PMPI_Comm_set_errhandler(carrier_, MPI_ERRORS_RETURN);
-    agreeing_.remember(made_, hosts_, carrier_);
-    if (communicator* const ours = communicators::find(made_)) ours->touched = touched_;
     return error;
   }
   bool asks_library() const override { return true; }
@@ -185,10 +184,9 @@ class duplication_across_hosts final : public nonblocking_operation {
  private:
   agreement_across_hosts agreeing_;
   MPI_Comm made_;
-  std::array<MPI_Request, 3> library_;
+  std::array<MPI_Request, 2> library_;
   touch_order touched_;
   std::shared_ptr<const communicator_hosts> hosts_;
-  MPI_Comm carrier_ = MPI_COMM_NULL;
 };
 
 void add_members(session& in, MPI_Comm handle, std::span<const int> world_ranks) {
