@@ -52,7 +52,7 @@ std::size_t bytes_of(const elements& of) { return static_cast<std::size_t>(of.co
 
 planned_request request_of(coll::collective what, const char* algorithm, const void* from, void* to,
                            coll::block_layout blocks, MPI_Datatype type, MPI_Op operation, int root = 0) {
-  return {what, algorithm, from, to, std::move(blocks), type, datatypes::find(type).bytes, operation, root};
+  return {what, algorithm, from, to, std::move(blocks), type, datatypes::find(type).bytes, operation, root, {}, {}};
 }
 
 planned_request sum_of(coll::collective what, const void* from, const elements& to, MPI_Op operation, int root) {

@@ -99,16 +99,12 @@ bool receives_across_hosts::serve(session& in) {
       worked = true;
       continue;
     }
-    if (is_probed_before(i) || !probe(each.pattern(), found)) {
-      ++i;
-    } else if (!is_first_taker(i, found)) {
-      i = 0;
-    } else if (each.receive(in, found)) {
-      worked = true;
-      i = 0;
-    } else {
-      ++i;
-    }
+    const bool has_message = !is_probed_before(i) && probe(each.pattern(), found);
+    const bool is_its_own = has_message && is_first_taker(i, found);
+    const bool has_received = is_its_own && each.receive(in, found);
+    worked = worked || has_received;
+    const bool is_over = !has_message || (is_its_own && !has_received);
+    i = is_over ? i + 1 : 0;
   }
   return worked;
 }
