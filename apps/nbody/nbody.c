@@ -1,5 +1,5 @@
 /* A star cluster that moves under its own gravitation, by a Barnes-Hut tree. Each rank moves its part of the bodies; in
-   each step all ranks tell each other all positions (MPI_Allgather), and each builds the whole tree. */
+   each step all ranks exchange all positions (MPI_Allgather), and each builds the whole tree. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -29,7 +29,7 @@ enum { option_count = sizeof table / sizeof table[0] };
 
 static void print_usage(FILE* to) {
   fprintf(to,
-          "nbody: a star cluster by a Barnes-Hut tree; ranks tell each other all positions in each step\n\n"
+          "nbody: a star cluster by a Barnes-Hut tree; ranks exchange all positions in each step\n\n"
           "  mpirun -n 4 trireme exec --mpi -- nbody --bodies 100000 --theta 0.7\n\n");
   for (const struct option* each = table; each < table + option_count; ++each)
     fprintf(to, "  %-12s %s (%g; %g to %g)\n", each->name, each->meaning,

@@ -1,4 +1,4 @@
-/* Which rank moves which bodies, and how ranks tell each other where they are. */
+/* Which rank moves which bodies, and how ranks exchange their positions. */
 #pragma once
 
 #include <mpi.h>

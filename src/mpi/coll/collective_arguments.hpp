@@ -52,7 +52,7 @@ inline int leave_to_library(communicator& known) {
 }
 
 /// Runs `body(session, communicator)` when the communicator is intercepted, also one that spans hosts. `blocks`: there
-/// the library's own operation waits for its members, and this rank would serve nobody meanwhile.
+/// the library's own operation waits for its members, and this rank would serve no other one meanwhile.
 template <class Body, class Library>
 int collective(MPI_Comm comm, bool blocks, Body&& body, Library&& library, MPI_Count count = -1,
                MPI_Datatype type = MPI_DATATYPE_NULL, const char* name = __builtin_FUNCTION()) {

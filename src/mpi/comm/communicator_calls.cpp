@@ -19,6 +19,13 @@ int note(int error, const MPI_Comm* made) {
   return error;
 }
 
+// By an operation of all members of `comm`.
+template <class Library>
+int make_together(MPI_Comm comm, const MPI_Comm* made, Library&& library) {
+  if (const int error = collectives::across_hosts::arrive(comm); error != MPI_SUCCESS) return error;
+  return note(library(), made);
+}
+
 // The duplicate has the hints of `of` at the time of the call, or those of `info` alone.
 touch_order hint_of(MPI_Comm of) {
   session* const in = session::active();
@@ -46,7 +53,8 @@ int free_with(MPI_Comm* comm, Free&& free) {
     const call_guard guard(*in);
     if (communicator* const known = communicators::find(handle)) {
       context = known->context;
-      // Receives from other hosts use the handle: it goes with the last request.
+      // Receives from other hosts use the handle, and so do nonblocking collectives of Open MPI 4.1.4 after it is
+      // freed: it goes with the last request.
       if (known->spans_hosts() && known->users > 0) {
         known->is_freed_late = true;
         communicators::forget(handle, context);
@@ -110,51 +118,46 @@ TRIREME_EXPORTED int MPI_Comm_idup_with_info(MPI_Comm comm, MPI_Info info, MPI_C
 }
 #endif
 TRIREME_EXPORTED int MPI_Comm_create(MPI_Comm comm, MPI_Group group, MPI_Comm* made) {
-  if (const int error = across_hosts::arrive(comm); error != MPI_SUCCESS) return error;
-  return note(PMPI_Comm_create(comm, group, made), made);
+  return make_together(comm, made, [&] { return PMPI_Comm_create(comm, group, made); });
 }
 TRIREME_EXPORTED int MPI_Comm_create_group(MPI_Comm comm, MPI_Group group, int tag, MPI_Comm* made) {
   return note(PMPI_Comm_create_group(comm, group, tag, made), made);
 }
 TRIREME_EXPORTED int MPI_Comm_split(MPI_Comm comm, int colour, int key, MPI_Comm* made) {
-  if (const int error = across_hosts::arrive(comm); error != MPI_SUCCESS) return error;
-  return note(PMPI_Comm_split(comm, colour, key, made), made);
+  return make_together(comm, made, [&] { return PMPI_Comm_split(comm, colour, key, made); });
 }
 TRIREME_EXPORTED int MPI_Comm_split_type(MPI_Comm comm, int type, int key, MPI_Info info, MPI_Comm* made) {
-  if (const int error = across_hosts::arrive(comm); error != MPI_SUCCESS) return error;
-  return note(PMPI_Comm_split_type(comm, type, key, info, made), made);
+  return make_together(comm, made, [&] { return PMPI_Comm_split_type(comm, type, key, info, made); });
 }
 TRIREME_EXPORTED int MPI_Intercomm_merge(MPI_Comm comm, int high, MPI_Comm* made) {
   return note(PMPI_Intercomm_merge(comm, high, made), made);
 }
 TRIREME_EXPORTED int MPI_Cart_create(MPI_Comm comm, int dimensions, const int sizes[], const int periodic[],
                                      int reorder, MPI_Comm* made) {
-  if (const int error = across_hosts::arrive(comm); error != MPI_SUCCESS) return error;
-  return note(PMPI_Cart_create(comm, dimensions, sizes, periodic, reorder, made), made);
+  return make_together(comm, made, [&] { return PMPI_Cart_create(comm, dimensions, sizes, periodic, reorder, made); });
 }
 TRIREME_EXPORTED int MPI_Cart_sub(MPI_Comm comm, const int remain[], MPI_Comm* made) {
-  if (const int error = across_hosts::arrive(comm); error != MPI_SUCCESS) return error;
-  return note(PMPI_Cart_sub(comm, remain, made), made);
+  return make_together(comm, made, [&] { return PMPI_Cart_sub(comm, remain, made); });
 }
 TRIREME_EXPORTED int MPI_Graph_create(MPI_Comm comm, int nodes, const int index[], const int edges[], int reorder,
                                       MPI_Comm* made) {
-  if (const int error = across_hosts::arrive(comm); error != MPI_SUCCESS) return error;
-  return note(PMPI_Graph_create(comm, nodes, index, edges, reorder, made), made);
+  return make_together(comm, made, [&] { return PMPI_Graph_create(comm, nodes, index, edges, reorder, made); });
 }
 TRIREME_EXPORTED int MPI_Dist_graph_create(MPI_Comm comm, int count, const int sources[], const int degrees[],
                                            const int targets[], const int weights[], MPI_Info info, int reorder,
                                            MPI_Comm* made) {
-  if (const int error = across_hosts::arrive(comm); error != MPI_SUCCESS) return error;
-  return note(PMPI_Dist_graph_create(comm, count, sources, degrees, targets, weights, info, reorder, made), made);
+  return make_together(comm, made, [&] {
+    return PMPI_Dist_graph_create(comm, count, sources, degrees, targets, weights, info, reorder, made);
+  });
 }
 TRIREME_EXPORTED int MPI_Dist_graph_create_adjacent(MPI_Comm comm, int in_degree, const int sources[],
                                                     const int in_weights[], int out_degree, const int targets[],
                                                     const int out_weights[], MPI_Info info, int reorder,
                                                     MPI_Comm* made) {
-  if (const int error = across_hosts::arrive(comm); error != MPI_SUCCESS) return error;
-  return note(PMPI_Dist_graph_create_adjacent(comm, in_degree, sources, in_weights, out_degree, targets, out_weights,
-                                              info, reorder, made),
-              made);
+  return make_together(comm, made, [&] {
+    return PMPI_Dist_graph_create_adjacent(comm, in_degree, sources, in_weights, out_degree, targets, out_weights, info,
+                                           reorder, made);
+  });
 }
 
 TRIREME_EXPORTED int MPI_Comm_free(MPI_Comm* comm) { return free_with(comm, PMPI_Comm_free); }

@@ -16,7 +16,7 @@ struct communicator_hosts {
   std::vector<int> rank_at;   ///< the other way round
   int host = 0;               ///< of the calling process
   bool are_in_order = true;   ///< the ranks are numbered host by host: each is at its own place
-  int rounds = 0;             ///< of one operation, that tags can tell apart
+  int rounds = 0;             ///< of one operation, that tags distinguish
   int operations = 0;         ///< likewise: so many may be under way
 
   std::span<const int> ranks_here() const {

@@ -56,7 +56,6 @@ class any_transfer {
       error_ = begin_in_library(of_.arguments, library_);
       is_librarys_ = true;
     } else {  // also where the library could match it: some report errors of MPI_Test to another error handler
-
       across_ = std::make_unique<receive_across_hosts>(in, *of_.comm, of_.arguments);
     }
   }
@@ -85,12 +84,8 @@ class any_transfer {
 
  private:
   bool is_ended_by_library() {
-    if (library_ == MPI_REQUEST_NULL) return true;
-    [[maybe_unused]] const abi::without_yields looking;
-    const guard_release released(&in_);
-    int flag = 0;
-    error_ = PMPI_Test(&library_, &flag, &status_);
-    return flag != 0 || error_ != MPI_SUCCESS;
+    return library_ == MPI_REQUEST_NULL ||
+           ask_library(in_, error_, [this](int* flag) { return PMPI_Test(&library_, flag, &status_); });
   }
 
   session& in_;

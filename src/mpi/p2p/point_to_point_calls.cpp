@@ -81,17 +81,7 @@ int in_library(Begin&& begin, Block&& block, MPI_Status* status = MPI_STATUS_IGN
   MPI_Request request = MPI_REQUEST_NULL;
   if (const int error = begin(&request); error != MPI_SUCCESS) return error;
   const call_guard guard(*in);
-  int error = MPI_SUCCESS;
-  in->ranks().wait(
-      [&] {
-        [[maybe_unused]] const abi::without_yields looking;
-        const guard_release released(in);
-        int flag = 0;
-        error = PMPI_Test(&request, &flag, status);
-        return flag != 0 || error != MPI_SUCCESS;
-      },
-      true);
-  return error;
+  return wait_for_library(*in, [&](int* flag) { return PMPI_Test(&request, flag, status); });
 }
 template <class Receive, class Send, class Block>
 int exchange_in_library(Receive&& begin_receive, Send&& begin_send, Block&& block, MPI_Status* status) {
@@ -106,16 +96,7 @@ int exchange_in_library(Receive&& begin_receive, Send&& begin_send, Block&& bloc
     return error;
   }
   const call_guard guard(*in);
-  int error = MPI_SUCCESS;
-  in->ranks().wait(
-      [&] {
-        [[maybe_unused]] const abi::without_yields looking;
-        const guard_release released(in);
-        int flag = 0;
-        error = PMPI_Testall(2, both, &flag, statuses);
-        return flag != 0 || error != MPI_SUCCESS;
-      },
-      true);
+  const int error = wait_for_library(*in, [&](int* flag) { return PMPI_Testall(2, both, flag, statuses); });
   copy_status(statuses[0], status);
   return error;
 }
@@ -124,17 +105,7 @@ int probe_in_library(Probe&& probe, Block&& block) {
   session* const in = session::active();
   if (in == nullptr || !in->must_not_block()) return block();
   const call_guard guard(*in);
-  int error = MPI_SUCCESS;
-  in->ranks().wait(
-      [&] {
-        [[maybe_unused]] const abi::without_yields looking;
-        const guard_release released(in);
-        int flag = 0;
-        error = probe(&flag);
-        return flag != 0 || error != MPI_SUCCESS;
-      },
-      true);
-  return error;
+  return wait_for_library(*in, probe);
 }
 
 // A receive that waits for several hosts is not posted in the library, which may refuse a ready send to it.

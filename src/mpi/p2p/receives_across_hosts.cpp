@@ -130,7 +130,6 @@ bool receives_across_hosts::take(session& in, const receive_pattern& pattern, MP
 receive_across_hosts::receive_across_hosts(session& in, communicator& comm, const transfer_arguments& arguments)
     : in_(in), comm_(comm), arguments_(arguments) {
   communicators::hold(comm_);
-  comm_.across->add_user();
   if (arguments_.peer == any_source) here_.begin(in_, arguments_, comm_);
   comm_.across->add(in_, *this);
   if (!has_local_message(in_)) comm_.across->serve(in_);
@@ -141,7 +140,6 @@ receive_across_hosts::~receive_across_hosts() {
   if (state_ == state::has_local) here_.finish(in_, arguments_);
   int error = MPI_SUCCESS;
   if (state_ == state::from_library) finish_from_library(error);
-  comm_.across->remove_user();
   communicators::release(comm_);
 }
 

@@ -14,7 +14,6 @@
 #include <mpi.h>
 
 #include <cstddef>
-#include <cstdint>
 #include <vector>
 
 #include "mpi/p2p/nonblocking_operation.hpp"
@@ -48,10 +47,6 @@ class receives_across_hosts {
   receives_across_hosts& operator=(const receives_across_hosts&) = delete;
 
   bool has_waiting() const { return !waiting_.empty(); }
-  /// Receives and persistent requests that use the communicator's handle.
-  bool has_users() const { return users_ > 0; }
-  void add_user() { ++users_; }
-  void remove_user() { --users_; }
   /// Gives the receives that wait what has come for them. Whether there was something.
   bool serve(session& in);
   /// The library must not match it by itself.
@@ -73,7 +68,6 @@ class receives_across_hosts {
 
   MPI_Comm comm_;
   std::vector<receive_across_hosts*> waiting_;  // the oldest first
-  std::uint64_t users_ = 0;
   static inline std::vector<receives_across_hosts*> all_waiting_;
   static inline unsigned steps_ = 0;
 };

@@ -30,15 +30,6 @@ bool are_handled(const session& in, int count, const MPI_Request* list) {
   return has_intercepted(count, list) || (list != nullptr && count > 0 && in.must_not_block());
 }
 
-// Of the library: by its own test, which also polls files. True: it has ended, or failed.
-bool end_in_library(session& in, MPI_Request* handle, MPI_Status* status, int& error) {
-  [[maybe_unused]] const abi::without_yields looking;
-  const guard_release released(&in);
-  int flag = 0;
-  error = PMPI_Test(handle, &flag, status);
-  return flag != 0 || error != MPI_SUCCESS;
-}
-
 bool is_inactive(MPI_Request handle) {
   if (handle == MPI_REQUEST_NULL) return true;
   return abi::is_own(handle) && requests::of(handle).is_inactive();  // the library knows for its own
@@ -402,10 +393,9 @@ TRIREME_EXPORTED int MPI_Wait(MPI_Request* handle, MPI_Status* status) {
   session* const in = session::active();
   if (in == nullptr || !is_handled(*in, *handle)) return PMPI_Wait(handle, status);
   const call_guard guard(*in);
-  if (int error = MPI_SUCCESS; !is_intercepted(*handle)) {
-    in->ranks().wait([&] { return end_in_library(*in, handle, status, error); }, true);
-    return error;
-  }
+  // By the library's own test, which also polls files.
+  if (!is_intercepted(*handle))
+    return wait_for_library(*in, [&](int* flag) { return PMPI_Test(handle, flag, status); });
   in->ranks().wait([&] { return is_done(*in, *handle); }, asks_library(*handle));
   return end_and_report(*in, *handle, status);
 }

@@ -5,7 +5,6 @@
 #include <vector>
 
 #include "mpi/abi/abi.hpp"
-#include "mpi/p2p/receives_across_hosts.hpp"
 
 namespace tri::mpi {
 namespace {
@@ -193,16 +192,7 @@ MPI_Request requests::add_persistent(communicator& comm, const transfer_argument
   made.arguments = arguments;
   made.is_persistent = true;
   made.is_across_hosts = is_across_hosts;
-  if (is_across_hosts) comm.across->add_user();
   return abi::own_request(slot);
-}
-
-void requests::remove(std::uint32_t slot) {
-  request& removed = (*table_)[slot];
-  communicator& comm = *removed.comm;
-  if (removed.is_across_hosts) comm.across->remove_user();
-  table_->remove(slot);
-  communicators::release(comm);
 }
 
 void requests::give_up(session& in, MPI_Request& handle) {
@@ -217,7 +207,7 @@ void requests::give_up(session& in, MPI_Request& handle) {
 }
 
 void requests::collect(session& in) {
-  // Those that are looked at are nobody else's: what ends them may release the guard.
+  // No other call finds those that are looked at: what ends them may release the guard.
   std::vector<std::uint32_t> looked_at;
   looked_at.swap(given_up);
   for (const std::uint32_t slot : looked_at) {

@@ -186,7 +186,11 @@ class requests {
   static request& take(session& in, communicator& comm, MPI_Request& handle);
   static transfer& take_plain(session& in, communicator& comm, bool is_send, const user_buffer& data, int peer, int tag,
                               MPI_Request& handle);
-  static void remove(std::uint32_t slot);
+  static void remove(std::uint32_t slot) {
+    communicator& comm = *(*table_)[slot].comm;
+    table_->remove(slot);
+    communicators::release(comm);
+  }
   static inline handle_table<request>* table_ = nullptr;
 };
 
@@ -199,6 +203,23 @@ class buffered_send_space {
 
 /// Whether a request of the MPI library is done; it is not freed. The library makes progress meanwhile.
 bool is_done_in_library(MPI_Request handle);
+/// A call of the library that does not wait, `ask(&flag)`, without the call guard: it may call the program's functions.
+/// True: it has found something, or failed with `error`.
+template <class Ask>
+bool ask_library(session& in, int& error, Ask&& ask) {
+  [[maybe_unused]] const abi::without_yields looking;
+  const guard_release released(&in);
+  int flag = 0;
+  error = ask(&flag);
+  return flag != 0 || error != MPI_SUCCESS;
+}
+/// Until then, while this rank does what others need of it. What the library has returned.
+template <class Ask>
+int wait_for_library(session& in, Ask&& ask) {
+  int error = MPI_SUCCESS;
+  in.ranks().wait([&] { return ask_library(in, error, ask); }, true);
+  return error;
+}
 /// MPI's empty status, and that of an operation with MPI_PROC_NULL.
 inline void set_empty(MPI_Status* status) {
   if (status == MPI_STATUS_IGNORE) return;

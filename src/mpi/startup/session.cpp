@@ -144,7 +144,7 @@ struct session::shared_parts {
 
 // When all have stopped counting: rank 0 reads the counters of the ranks of its host in shared memory; those of other
 // hosts come by the library.
-void session::tell_statistics(const session& ended, const shared_parts& parts, double total_s) {
+void session::report_statistics(const session& ended, const shared_parts& parts, double total_s) {
   std::vector<rank_statistics> ranks;
   for (const endpoint* const each : parts.endpoints) {
     ranks.push_back(statistics_of(*each));
@@ -428,7 +428,7 @@ void session::stop() {
   if (parts.tells_statistics) {
     const double total_s = static_cast<double>(os::ticks() - parts.began_ticks) * os::ns_per_tick() / 1e9;
     PMPI_Barrier(MPI_COMM_WORLD);  // counting has stopped
-    tell_statistics(*ended, parts, total_s);
+    report_statistics(*ended, parts, total_s);
   }
   if (ended->hosts_.are_several()) PMPI_Comm_free(&ended->hosts_.of_host);
   // The session itself stays: buffers of the program may be in the arena.

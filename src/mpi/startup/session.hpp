@@ -55,7 +55,7 @@ class session {
   session();
   struct shared_parts;
   struct starting;
-  static void tell_statistics(const session& ended, const shared_parts& parts, double total_s);
+  static void report_statistics(const session& ended, const shared_parts& parts, double total_s);
   static bool advance_operations(bool before_sleep);
   static inline session* active_ = nullptr;
   static inline bool (*advances_[static_cast<std::size_t>(advancing::all)])(bool before_sleep) = {};
