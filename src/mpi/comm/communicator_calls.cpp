@@ -6,7 +6,6 @@
 #include "mpi/comm/communicator_hints.hpp"
 #include "mpi/comm/communicators.hpp"
 #include "mpi/datatypes/datatypes.hpp"
-#include "mpi/p2p/receives_across_hosts.hpp"
 #include "mpi/p2p/requests.hpp"
 #include "mpi/rma/accumulated_elements.hpp"
 #include "mpi/startup/session.hpp"
@@ -53,8 +52,7 @@ int free_with(MPI_Comm* comm, Free&& free) {
     const call_guard guard(*in);
     if (communicator* const known = communicators::find(handle)) {
       context = known->context;
-      // Receives from other hosts use the handle, and so do nonblocking collectives of Open MPI 4.1.4 after it is
-      // freed: it goes with the last request.
+      // Nonblocking collectives of Open MPI 4.1.4 use the handle after it is freed: it goes with the last request.
       if (known->spans_hosts() && known->users > 0) {
         known->is_freed_late = true;
         communicators::forget(handle, context);
@@ -167,12 +165,6 @@ TRIREME_EXPORTED int MPI_Comm_disconnect(MPI_Comm* comm) {
     const call_guard guard(*in);
     const communicator* const known = communicators::find(*comm);
     if (known != nullptr && known->spans_hosts()) {
-      in->ranks().wait(
-          [&] {
-            known->across->serve(*in);
-            return !known->across->has_waiting();
-          },
-          true);
       // Nothing that is left needs the handle.
       const std::uint64_t context = known->context;
       const MPI_Comm handle = *comm;

@@ -12,7 +12,6 @@
 #include "mpi/coll/collective_operation.hpp"
 #include "mpi/coll/planned_collective.hpp"
 #include "mpi/engine/shm_collective.hpp"
-#include "mpi/p2p/receives_across_hosts.hpp"
 #include "mpi/startup/bootstrap_exchange.hpp"
 #include "mpi/startup/session.hpp"
 #include "trireme/detail/arena/allocate.hpp"
@@ -89,8 +88,9 @@ void agree_and_remember(session& in, MPI_Comm handle, std::vector<std::uint32_t>
 class agreement_across_hosts {
  public:
   // With the call guard.
-  agreement_across_hosts(session& in, int rank, std::vector<std::uint32_t> number_of, int operations)
-      : rank_(rank), number_of_(std::move(number_of)), all_(number_of_.size()) {
+  agreement_across_hosts(session& in, int rank, std::vector<std::uint32_t> number_of, std::vector<int> world_of,
+                         int operations)
+      : rank_(rank), number_of_(std::move(number_of)), world_of_(std::move(world_of)), all_(number_of_.size()) {
     const auto is_here = [](std::uint32_t number) { return number != on_another_host; };
     first_here_ = static_cast<std::size_t>(std::ranges::find_if(number_of_, is_here) - number_of_.begin());
     if (is_first_here())
@@ -113,7 +113,7 @@ class agreement_across_hosts {
   void remember(MPI_Comm handle, std::shared_ptr<const communicator_hosts> hosts, MPI_Comm carrier) {
     mpi::remember(handle, rank_, std::move(number_of_), {all_[0].context, all_[first_here_].barrier});
     communicator& made = *communicators::find(handle);
-    made.across = std::make_shared<receives_across_hosts>(handle);
+    made.world_of = std::move(world_of_);
     made.hosts = std::move(hosts);
     made.carrier = carrier;
   }
@@ -129,20 +129,22 @@ class agreement_across_hosts {
 
   int rank_;
   std::vector<std::uint32_t> number_of_;
+  std::vector<int> world_of_;
   std::size_t first_here_ = 0;
   agreement mine_{0, 1};  // of the others of a host: anything but no barrier
   std::vector<agreement> all_;
 };
 
-void agree_across_hosts(session& in, MPI_Comm handle, std::vector<std::uint32_t> number_of,
-                        std::span<const int> host_of) {
+void agree_across_hosts(session& in, MPI_Comm handle, std::vector<std::uint32_t> number_of, std::vector<int> world_of) {
+  std::vector<int> host_of;
+  for (const int each : world_of) host_of.push_back(in.hosts().host_of[static_cast<std::size_t>(each)]);
   int rank = 0;
   PMPI_Comm_rank(handle, &rank);
   auto hosts = std::make_shared<communicator_hosts>(find_communicator_hosts(host_of, rank, in.largest_tag()));
   std::optional<agreement_across_hosts> agreeing;
   {
     const call_guard guard(in);
-    agreeing.emplace(in, rank, std::move(number_of), hosts->operations);
+    agreeing.emplace(in, rank, std::move(number_of), std::move(world_of), hosts->operations);
   }
   agreeing->gather([&](auto... arguments) { return PMPI_Allgather(arguments..., handle); });
   if (!agreeing->is_made()) {
@@ -160,7 +162,7 @@ void agree_across_hosts(session& in, MPI_Comm handle, std::vector<std::uint32_t>
 class duplication_across_hosts final : public nonblocking_operation {
  public:
   duplication_across_hosts(session& in, const communicator& of, MPI_Comm made, MPI_Request library, touch_order touched)
-      : agreeing_(in, of.rank, of.number_of, of.hosts->operations),
+      : agreeing_(in, of.rank, of.number_of, of.world_of, of.hosts->operations),
         made_(made),
         library_{library, MPI_REQUEST_NULL},
         touched_(touched),
@@ -196,9 +198,7 @@ void add_members(session& in, MPI_Comm handle, std::span<const int> world_ranks)
   if (std::ranges::find(number_of, on_another_host) == number_of.end())
     return agree_and_remember(in, handle, std::move(number_of),
                               [&](agreement& agreed) { PMPI_Bcast(&agreed, sizeof agreed, MPI_BYTE, 0, handle); });
-  std::vector<int> host_of;
-  for (const int each : world_ranks) host_of.push_back(in.hosts().host_of[static_cast<std::size_t>(each)]);
-  agree_across_hosts(in, handle, std::move(number_of), host_of);
+  agree_across_hosts(in, handle, std::move(number_of), {world_ranks.begin(), world_ranks.end()});
 }
 
 // A duplication in progress: the library's part, and the agreement of the original's members by messages on it. No rank

@@ -1,5 +1,5 @@
-// The communicators whose point-to-point messages are ours: intracommunicators that this process saw being made. Of
-// those that span hosts only what the ranks of a host send each other is. Any other handle is the MPI library's.
+// The communicators whose point-to-point messages are ours: intracommunicators that this process saw being made. Any
+// other handle is the MPI library's.
 #pragma once
 
 #include <mpi.h>
@@ -18,7 +18,6 @@ class nonblocking_operation;
 class shm_collective;
 class session;
 class bootstrap_exchange;
-class receives_across_hosts;
 namespace collectives {
 struct plan_cache;
 }
@@ -37,13 +36,17 @@ struct communicator {
   touch_order touched = touch_order::unknown;       // what is received, see communicator_hints
   bool is_freed = false;                            // by the program; `handle` means nothing any more
   bool is_freed_late = false;                       // not yet by the library
-  std::shared_ptr<receives_across_hosts> across;    // where members are on several hosts, else null
-  std::shared_ptr<const communicator_hosts> hosts;  // likewise
+  std::shared_ptr<const communicator_hosts> hosts;  // where members are on several hosts, else null
+  std::vector<int> world_of;                        // likewise: ranks in MPI_COMM_WORLD
   MPI_Comm carrier = MPI_COMM_NULL;                 // likewise: of the messages of its collectives
 
   int size() const { return static_cast<int>(number_of.size()); }
-  bool spans_hosts() const { return across != nullptr; }
+  bool spans_hosts() const { return hosts != nullptr; }
   bool is_on_another_host(int of_rank) const { return number_of[static_cast<std::size_t>(of_rank)] == on_another_host; }
+  /// Whether a message to or from that rank, or any_source, may be one between hosts.
+  bool may_cross_hosts(int peer) const {
+    return spans_hosts() && (peer == any_source || (peer >= 0 && is_on_another_host(peer)));
+  }
 };
 
 class communicators {

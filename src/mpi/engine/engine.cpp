@@ -1,5 +1,7 @@
 #include "mpi/engine/engine.hpp"
 
+#include "mpi/internode/incoming_message.hpp"
+
 #include <sched.h>
 #include <unistd.h>
 
@@ -113,35 +115,53 @@ send_record* engine::send_of_any_size(std::uint32_t target, const message_key& k
                          (mode == send_mode::standard &&
                           // relaxed: a hint
                           (bytes >= options_.rendezvous_from || to.is_full.load(std::memory_order_relaxed)));
-  if (!held_back && to.inbox.has_cells_for(bytes) && push_data(to, key, data)) {
-    endpoint_counters::add(own_.counters.inlined);
-    return nullptr;
-  }
-  const user_buffer reached = as_reached_by_all(data);
+  const user_buffer reached = held_back ? as_reached_by_all(data) : data;
+  // The data travels with the message. For memory that no other process can access this is the only way.
   if (!held_back || (!reached.is_shared() && !options_.kernel_copies && mode == send_mode::standard)) {
-    // The data travels with the message. For memory that no other process can access this is the only way.
-    unexpected_message& message = new_eager_message(key, bytes);
-    data.read(0, bytes, message.data());
-    push_node(to, message_kind::in_block, message);
-    endpoint_counters::add(own_.counters.eager);
+    endpoint_counters::add(push_with_data(to, key, data) ? own_.counters.inlined : own_.counters.eager);
     return nullptr;
   }
-  const bool copied = !reached.is_for_everybody(options_.kernel_copies);
-  auto* const record = new (blocks_.allocate(sizeof(send_record) + (copied ? bytes : 0))) send_record;
+  send_record& record = new_send(key, data, reached, !reached.is_for_everybody(options_.kernel_copies));
+  record.target = target;
+  if (has_domains_) ++open_sends_[target];
+  push_node(to, message_kind::rendezvous, record);
+  endpoint_counters::add(own_.counters.rendezvous);
+  return &record;
+}
+
+// True: in cells.
+bool engine::push_with_data(endpoint& target, const message_key& key, const user_buffer& data) {
+  if (target.inbox.has_cells_for(data.bytes) && push_data(target, key, data)) return true;
+  unexpected_message& message = new_eager_message(key, data.bytes);
+  data.read(0, data.bytes, message.data());
+  push_node(target, message_kind::in_block, message);
+  return false;
+}
+
+send_record& engine::new_send(const message_key& key, const user_buffer& data, const user_buffer& reached,
+                              bool copies) {
+  const std::size_t bytes = data.bytes;
+  auto* const record = new (blocks_.allocate(sizeof(send_record) + (copies ? bytes : 0))) send_record;
   record->key = key;
   record->bytes = bytes;
   record->kind = message_kind::rendezvous;
   record->owner = &own_;
   record->buffer = reached;
-  if (copied) {
+  if (copies) {
     record->buffer = {reinterpret_cast<std::byte*>(record + 1), bytes};
     data.read(0, bytes, record->buffer.address);
   }
-  record->target = target;
-  if (has_domains_) ++open_sends_[target];
-  push_node(to, message_kind::rendezvous, *record);
-  endpoint_counters::add(own_.counters.rendezvous);
-  return record;
+  return *record;
+}
+
+send_record* engine::make_send(const message_key& key, const user_buffer& data, send_mode mode) {
+  send_record& record = new_send(key, data, as_reached_by_all(data), mode == send_mode::buffered);
+  record.target = to_another_host;
+  return &record;
+}
+
+void engine::push_arrived(std::uint32_t target, incoming_message& message) {
+  push_node(*endpoints_[target], message_kind::rendezvous, message);
 }
 
 // The data at an address valid in all processes of the host, or as memory of ours alone.
@@ -229,7 +249,7 @@ bool engine::cancel(send_record& record, std::uint32_t target) {
 }
 
 void engine::release(send_record* record) {
-  if (has_domains_) --open_sends_[record->target];
+  if (has_domains_ && record->target != to_another_host) --open_sends_[record->target];
   record->~send_record();
   blocks_.release(record);
 }
@@ -406,7 +426,7 @@ void engine::count_received(endpoint& owner) {
 }
 
 void engine::copy_later(copy_list& later, send_record& from, receive_record& to) {
-  endpoint_counters::add(to.owner->received.rendezvous_bytes, std::min(from.buffer.bytes, to.buffer.bytes));
+  endpoint_counters::add(to.owner->received.rendezvous_bytes, std::min(from.bytes, to.buffer.bytes));
   later.add(from, to);
 }
 

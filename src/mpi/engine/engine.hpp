@@ -65,6 +65,17 @@ struct found_message {
   std::uint64_t bytes = 0;
 };
 
+/// Who wants to know whether a rank waits in MPI.
+class wait_observer {
+ public:
+  virtual void wait_begins() = 0;
+  /// Before the rank computes again.
+  virtual void wait_ends() = 0;
+
+ protected:
+  ~wait_observer() = default;
+};
+
 class engine {
  public:
   /// `endpoints` of all ranks of the host, by number; ours is `number`. All must outlive this object.
@@ -117,6 +128,25 @@ class engine {
   std::optional<found_message> find(const message_key& key);
   /// Takes that message out, for one receive of the caller (MPI_Mprobe).
   arrived_message* take(const message_key& key);
+  /// Receives are pending whose messages have not come.
+  bool has_open_receives() const { return awaited_ > 0; }
+
+  // Messages from and to other hosts (internode/internode_messages.hpp). Their senders count them.
+  /// One has come for this rank, with its data.
+  void arrived(const message_key& key, std::span<const std::byte> data) {
+    push_with_data(own_, key, {const_cast<std::byte*>(data.data()), data.size()});
+  }
+  /// One has come for a rank of the host, without; the engine matches it, and then calls `match` of it.
+  void push_arrived(std::uint32_t target, incoming_message& message);
+  /// For a message that goes to another host; in mode `buffered` with a copy of the data. Throws arena_exhausted.
+  send_record* make_send(const message_key& key, const user_buffer& data, send_mode mode);
+  void complete_sent(send_record& record) { complete(record); }
+  void complete_received(receive_record& record) { complete(record); }
+  void count_copied(const receive_record& to, std::uint64_t bytes) {
+    endpoint_counters::add(to.owner == &own_ ? own_.counters.bytes_copied : own_.counters.bytes_helped, bytes);
+  }
+  /// The core to any runnable thread, and the API mutex to the other threads of the process.
+  void yield();
 
   bool is_done(receive_record& record) {
     // acquire: what the copier wrote. pairs: record.complete
@@ -140,15 +170,13 @@ class engine {
   /// sends no wake-up (the MPI library): then `asks_others`, and sleeps are short.
   template <class Done>
   void wait(Done&& done, bool asks_others = false) {
-    constexpr std::uint32_t polls_between_yields = 1;
     if (done()) return;
     begin_wait();
-    std::uint32_t polls = 0;
     bool ended = false;  // not called again once it returned true: it may have consumed what it found
     while (!ended) {
       const bool may_sleep = step_of_wait();
       if ((asks_others || asks_others_) && options_.several_hosts) {
-        if (++polls % polls_between_yields == 0) yield();
+        if (!advance_operations(true)) yield();
       } else if (may_sleep) {
         const std::uint32_t heard = own_.inbox.bell.listen();
         if (own_.inbox.prepare_sleep()) {
@@ -192,6 +220,7 @@ class engine {
   void set_operations(bool (*advance)(bool before_sleep)) { advance_operations_ = advance; }
   /// Every wait is for what sends no wake-up, too: see wait().
   void set_asks_others(bool asks) { asks_others_ = asks; }
+  void set_wait_observer(wait_observer* observer) { wait_observer_ = observer; }
   /// Called in waits now and then: operations of the MPI library may need this rank.
   void set_library_progress(void (*poll)()) { library_progress_ = poll; }
 
@@ -231,7 +260,9 @@ class engine {
   };
 
   send_record* send_of_any_size(std::uint32_t target, const message_key& key, const user_buffer& data, send_mode mode);
+  send_record& new_send(const message_key& key, const user_buffer& data, const user_buffer& reached, bool copies);
   user_buffer as_reached_by_all(user_buffer data) const;
+  bool push_with_data(endpoint& target, const message_key& key, const user_buffer& data);
   bool push_data(endpoint& target, const message_key& key, const user_buffer& data);
   template <class Fill>
   void push(endpoint& target, const message_key& key, message_kind kind, Fill&& fill);
@@ -272,9 +303,6 @@ class engine {
   void leave_copies_to_senders();
   void count_received(endpoint& owner);
   void copy_later(copy_list& later, send_record& from, receive_record& to);
-  void count_copied(const receive_record& to, std::uint64_t bytes) {
-    endpoint_counters::add(to.owner == &own_ ? own_.counters.bytes_copied : own_.counters.bytes_helped, bytes);
-  }
   void account(endpoint& owner, std::int64_t bytes);
   bool drain(endpoint& owner) noexcept;
   bool help_one_rank();
@@ -297,7 +325,6 @@ class engine {
   void end_wait();
   void sleep(std::uint32_t heard, bool asks_others);
   void nap();
-  void yield();
   void yield(arena::wait_policy& policy);
   std::int64_t used_by_all_ns() const;
   bool has_its_share_of_cores();
@@ -316,6 +343,7 @@ class engine {
   std::mutex* api_mutex_ = nullptr;
   void (*library_progress_)() = nullptr;
   bool (*advance_operations_)(bool) = nullptr;
+  wait_observer* wait_observer_ = nullptr;
   bool asks_others_ = false;
   arena::wait_policy waiting_;
   arena::wait_policy polling_;

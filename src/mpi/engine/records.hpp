@@ -19,6 +19,7 @@ using matching::message_key;
 using matching::posted_receive;
 
 struct endpoint;
+struct incoming_message;  // from another host (internode/host_messages.hpp)
 struct send_record;
 
 /// The completion of an operation, polled by its rank.
@@ -67,15 +68,19 @@ enum class buffer_use : std::uint8_t { block, free, taken };
 /// A message that waits for its receive. Data that came with the message follows this header in the same memory.
 struct unexpected_message : arrived_message {
   message_kind kind = message_kind::in_block;
+  bool is_of_other_host = false;  // an incoming_message (internode/host_messages.hpp)
   std::atomic<buffer_use> use{buffer_use::block};
   std::byte* data() { return reinterpret_cast<std::byte*>(this + 1); }
 };
+
+/// In place of a number on the host.
+inline constexpr std::uint32_t to_another_host = ~std::uint32_t{0};
 
 /// A message whose data stays with the sender until it is copied. Memory of the sender.
 struct send_record : unexpected_message {
   user_buffer buffer;
   endpoint* owner = nullptr;
-  std::uint32_t target = 0;  // its destination rank
+  std::uint32_t target = 0;  // its destination rank, or to_another_host
   std::atomic<progress_state> state{progress_state::under_way};
 
   bool is_complete() const {

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "mpi/engine/engine.hpp"
+#include "mpi/internode/incoming_message.hpp"
 
 namespace tri::mpi {
 namespace {
@@ -54,7 +55,7 @@ std::uint64_t engine::class_to_time(const copy_list& list) const {
   const std::uint64_t bytes = list.list[0].bytes();
   for (std::size_t i = 0; i < list.count; ++i) {
     const matched_copy& each = list.list[i];
-    if (each.to->owner != &own_ || each.bytes() < options_.sharing.from ||
+    if (each.from->is_of_other_host || each.to->owner != &own_ || each.bytes() < options_.sharing.from ||
         std::bit_width(each.bytes()) != std::bit_width(bytes))
       return 0;
   }
@@ -64,6 +65,7 @@ std::uint64_t engine::class_to_time(const copy_list& list) const {
 void engine::run(const matched_copy& one, bool shares) {
   send_record& from = *one.from;
   receive_record& to = *one.to;
+  if (from.is_of_other_host) return static_cast<incoming_message&>(from).match(to);
   if (&own_ != to.owner && !to.buffer.is_for_everybody(options_.kernel_copies)) return stage_copy(to, from);
   to.copied_from = &from;
   const std::size_t bytes = std::min(from.buffer.bytes, to.buffer.bytes);

@@ -56,6 +56,7 @@ bool engine::progress_for(endpoint& owner) {
 void engine::begin_wait() {
   if (waits_++ == 0) {
     withdraw_progress();  // we make our own progress now
+    if (wait_observer_ != nullptr) wait_observer_->wait_begins();
     if (options_.measures_time) wait_began_ = os::ticks();
   }
   waiting_.busy();
@@ -64,6 +65,7 @@ void engine::begin_wait() {
 void engine::end_wait() {
   publish_activity(activity::busy);
   shared_copies_ = {};  // what is still on the board now also waits for the program
+  if (waits_ == 1 && wait_observer_ != nullptr) wait_observer_->wait_ends();
   if (--waits_ == 0 && options_.measures_time)
     endpoint_counters::add(own_.counters.waited_ticks, os::ticks() - wait_began_);
 }

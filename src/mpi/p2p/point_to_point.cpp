@@ -11,7 +11,6 @@
 #include "mpi/comm/communicators.hpp"
 #include "mpi/datatypes/datatypes.hpp"
 #include "mpi/p2p/handle_table.hpp"
-#include "mpi/p2p/receives_across_hosts.hpp"
 #include "mpi/rma/typed_memory.hpp"
 #include "mpi/startup/session.hpp"
 
@@ -20,83 +19,13 @@ namespace {
 
 bool is_tag(int tag) { return tag >= 0 && tag <= session::active()->largest_tag(); }
 
-int finish_here(session& in, transfer& pending, const transfer_arguments& arguments, MPI_Status* status) {
-  in.ranks().wait([&] { return pending.is_done(in); });
+int finish_here(session& in, transfer& pending, const communicator& comm, const transfer_arguments& arguments,
+                MPI_Status* status) {
+  in.ranks().wait([&] { return pending.is_done(in); }, comm.may_cross_hosts(arguments.peer));
   const int error = pending.result(arguments, status);
   pending.finish(in, arguments);
   return report(arguments.comm, error);
 }
-
-// The library matches it alone: no receive of ours has to come before it.
-bool is_for_library(const intercepted_call& mine) {
-  const transfer_arguments& a = mine.arguments;
-  return mine.partner == partner_place::another_host &&
-         (a.is_send || !mine.comm->across->must_wait({a.peer, a.tag == any_tag ? MPI_ANY_TAG : a.tag}));
-}
-
-// And it may block, without the call guard. Where several threads call, a receive of another one could come between
-// this decision and the library's receive.
-bool passes_through(const session& in, const intercepted_call& mine) {
-  return is_for_library(mine) && !in.must_not_block();
-}
-
-partner_place place_of(const communicator& comm, int peer) {
-  if (!comm.spans_hosts() || peer == proc_null) return partner_place::this_host;
-  if (peer == any_source) return partner_place::both;
-  return comm.is_on_another_host(peer) ? partner_place::another_host : partner_place::this_host;
-}
-
-// A message to or from any host, under way.
-class any_transfer {
- public:
-  any_transfer(session& in, const intercepted_call& of) : in_(in), of_(of) {
-    if (of_.is_on_this_host()) {
-      here_.begin(in, of_.arguments, *of_.comm);
-    } else if (of_.arguments.is_send) {
-      error_ = begin_in_library(of_.arguments, library_);
-      is_librarys_ = true;
-    } else {  // also where the library could match it: some report errors of MPI_Test to another error handler
-      across_ = std::make_unique<receive_across_hosts>(in, *of_.comm, of_.arguments);
-    }
-  }
-  bool is_done() {
-    if (is_librarys_) return is_ended_by_library();
-    return across_ ? across_->is_done(in_) : here_.is_done(in_);
-  }
-  /// MPI_SUCCESS or the class of an error; of a send to another host, whose error the library has reported, its code.
-  int finish(MPI_Status* status) {
-    if (is_librarys_) {
-      copy_status(status_, status);
-      return error_;
-    }
-    if (across_) {
-      const int error = across_->finish(in_);
-      across_->set_status(status);
-      return error;
-    }
-    const int error = here_.result(of_.arguments, status);
-    here_.finish(in_, of_.arguments);
-    return error;
-  }
-  void cancel() {
-    if (across_) across_->cancel(in_);
-  }
-
- private:
-  bool is_ended_by_library() {
-    return library_ == MPI_REQUEST_NULL ||
-           ask_library(in_, error_, [this](int* flag) { return PMPI_Test(&library_, flag, &status_); });
-  }
-
-  session& in_;
-  const intercepted_call of_;
-  transfer here_;
-  bool is_librarys_ = false;
-  MPI_Request library_ = MPI_REQUEST_NULL;
-  MPI_Status status_{};
-  int error_ = MPI_SUCCESS;
-  std::unique_ptr<receive_across_hosts> across_;
-};
 
 // The message in bytes that belong to us.
 void copy_out(transfer_arguments& leaving, std::vector<std::byte>& copy) {
@@ -109,34 +38,6 @@ void copy_out(transfer_arguments& leaving, std::vector<std::byte>& copy) {
   leaving.count = 1;  // one element of this many bytes
   leaving.type = {MPI_BYTE, copy.size(), true, true, nullptr};
 }
-
-// Behind a request: a message, or one each way, with another host.
-class operation_across_hosts final : public nonblocking_operation {
- public:
-  operation_across_hosts(session& in, const intercepted_call& received) { receiving_.emplace(in, received); }
-  operation_across_hosts(session& in, intercepted_call sent, const intercepted_call& received) {
-    copy_out(sent.arguments, copy_);
-    receiving_.emplace(in, received);
-    sending_.emplace(in, sent);
-  }
-  bool is_done(session&) override { return receiving_->is_done() && (!sending_ || sending_->is_done()); }
-  int finish(session&) override {
-    const int error = sending_ ? sending_->finish(MPI_STATUS_IGNORE) : MPI_SUCCESS;
-    const int of_receive = receiving_->finish(&status_);
-    return error != MPI_SUCCESS ? error : of_receive;
-  }
-  bool asks_library() const override { return true; }
-  void set_status(MPI_Status* status) const override { copy_status(status_, status); }
-  void cancel(session&) override {
-    if (!sending_) receiving_->cancel();
-  }
-
- private:
-  std::vector<std::byte> copy_;
-  std::optional<any_transfer> receiving_;
-  std::optional<any_transfer> sending_;
-  MPI_Status status_{};
-};
 
 // A handle names the slot.
 struct taken_message {
@@ -185,7 +86,7 @@ intercepted_call send_of(const void* buffer, MPI_Count count, MPI_Datatype type,
   const buffer_type& of_type = datatypes::find(type);
   if (!of_type.is_valid || is_missing(buffer, count, of_type)) return {};
   const int peer = to_proc_null ? proc_null : target;
-  return {known, {true, mode, const_cast<void*>(buffer), count, of_type, peer, tag, comm}, place_of(*known, peer)};
+  return {known, {true, mode, const_cast<void*>(buffer), count, of_type, peer, tag, comm}};
 }
 
 intercepted_call receive_of(void* buffer, MPI_Count count, MPI_Datatype type, int source, int tag, MPI_Comm comm) {
@@ -199,34 +100,19 @@ intercepted_call receive_of(void* buffer, MPI_Count count, MPI_Datatype type, in
   const buffer_type& of_type = datatypes::find(type);
   if (!of_type.is_valid || is_missing(buffer, count, of_type)) return {};
   const int peer = from_any ? any_source : from_proc_null ? proc_null : source;
-  return {known,
-          {false, send_mode::standard, buffer, count, of_type, peer, with_any ? any_tag : tag, comm},
-          place_of(*known, peer)};
+  return {known, {false, send_mode::standard, buffer, count, of_type, peer, with_any ? any_tag : tag, comm}};
 }
 
 int complete(session& in, const intercepted_call& mine, MPI_Status* status) {
-  if (!mine || passes_through(in, mine)) return pass_through;
-  if (!mine.is_on_this_host()) {
-    any_transfer one(in, mine);
-    in.ranks().wait([&] { return one.is_done(); }, true);
-    const int error = one.finish(status);
-    return mine.arguments.is_send ? error : report(mine.arguments.comm, error);
-  }
+  if (!mine) return pass_through;
   if (!buffered_send_space::is_enough(mine.arguments)) return report(mine.arguments.comm, MPI_ERR_BUFFER);
   transfer pending;
   pending.begin(in, mine.arguments, *mine.comm);
-  return finish_here(in, pending, mine.arguments, status);
+  return finish_here(in, pending, *mine.comm, mine.arguments, status);
 }
 
 int begin(session& in, const intercepted_call& mine, MPI_Request* request) {
-  if (!mine || passes_through(in, mine)) return pass_through;
-  if (is_for_library(mine)) {
-    return begin_in_library(mine.arguments, *request);
-  }
-  if (!mine.is_on_this_host()) {
-    *request = requests::add(in, *mine.comm, std::make_unique<receive_across_hosts>(in, *mine.comm, mine.arguments));
-    return MPI_SUCCESS;
-  }
+  if (!mine) return pass_through;
   if (!buffered_send_space::is_enough(mine.arguments)) return report(mine.arguments.comm, MPI_ERR_BUFFER);
   transfer pending;
   pending.begin(in, mine.arguments, *mine.comm);
@@ -240,49 +126,32 @@ int begin(session& in, const intercepted_call& mine, MPI_Request* request) {
 }
 
 int make_persistent(const intercepted_call& mine, MPI_Request* request) {
-  if (!mine || (mine.arguments.is_send && !mine.is_on_this_host())) return pass_through;
-  *request = requests::add_persistent(*mine.comm, mine.arguments, !mine.is_on_this_host());
+  if (!mine) return pass_through;
+  *request = requests::add_persistent(*mine.comm, mine.arguments);
   return MPI_SUCCESS;
 }
 
-std::unique_ptr<nonblocking_operation> begin_across_hosts(session& in, communicator& comm,
-                                                          const transfer_arguments& arguments) {
-  return std::make_unique<operation_across_hosts>(in,
-                                                  intercepted_call{&comm, arguments, place_of(comm, arguments.peer)});
-}
-
 int exchange(session& in, const intercepted_call& sent, const intercepted_call& received, MPI_Status* status) {
-  if (!sent || !received || (passes_through(in, sent) && passes_through(in, received))) return pass_through;
-  if (!sent.is_on_this_host() || !received.is_on_this_host()) {
-    any_transfer receiving(in, received);
-    any_transfer sending(in, sent);
-    in.ranks().wait([&] { return receiving.is_done() && sending.is_done(); }, true);
-    const int of_send = sending.finish(MPI_STATUS_IGNORE);
-    const int error = receiving.finish(status);
-    if (of_send != MPI_SUCCESS) return of_send;  // the library's, which has reported it: those of ours have none
-    return report(received.arguments.comm, error);
-  }
+  if (!sent || !received) return pass_through;
   transfer receiving, sending;
   receiving.begin(in, received.arguments, *received.comm);
   sending.begin(in, sent.arguments, *sent.comm);
-  in.ranks().wait([&] { return receiving.is_done(in) && sending.is_done(in); });
+  const bool may_cross =
+      received.comm->may_cross_hosts(received.arguments.peer) || sent.comm->may_cross_hosts(sent.arguments.peer);
+  in.ranks().wait([&] { return receiving.is_done(in) && sending.is_done(in); }, may_cross);
   sending.finish(in, sent.arguments);
-  return finish_here(in, receiving, received.arguments, status);
+  return finish_here(in, receiving, *received.comm, received.arguments, status);
 }
 
 int exchange_in_place(session& in, intercepted_call sent, const intercepted_call& received, MPI_Status* status) {
-  if (!sent || !received || (passes_through(in, sent) && passes_through(in, received))) return pass_through;
+  if (!sent || !received) return pass_through;
   std::vector<std::byte> copy;
   copy_out(sent.arguments, copy);
   return exchange(in, sent, received, status);
 }
 
 int begin_exchange(session& in, intercepted_call sent, const intercepted_call& received, MPI_Request* request) {
-  if (!sent || !received || (passes_through(in, sent) && passes_through(in, received))) return pass_through;
-  if (!sent.is_on_this_host() || !received.is_on_this_host()) {
-    *request = requests::add(in, *received.comm, std::make_unique<operation_across_hosts>(in, sent, received));
-    return MPI_SUCCESS;
-  }
+  if (!sent || !received) return pass_through;
   sent.arguments.mode = send_mode::buffered;
   transfer sending;
   sending.begin(in, sent.arguments, *sent.comm);
@@ -301,7 +170,7 @@ int complete_taken(session& in, void* buffer, MPI_Count count, MPI_Datatype type
   if (!is_taken(*message)) return pass_through;
   if (const int error = check_buffer(buffer, count, type, *message); error != MPI_SUCCESS) return error;
   taken_receive receive = receive_taken(in, buffer, count, type, *message);
-  const int error = finish_here(in, receive.pending, receive.arguments, status);
+  const int error = finish_here(in, receive.pending, *receive.comm, receive.arguments, status);
   communicators::release(*receive.comm);
   return error;
 }

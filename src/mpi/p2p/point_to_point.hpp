@@ -5,24 +5,15 @@
 
 #include <mpi.h>
 
-#include <cstdint>
-#include <memory>
-
 #include "mpi/p2p/requests.hpp"
 
 namespace tri::mpi {
 
-/// Where the partner of a send or a receive is; `both`: a receive from any source of a communicator that spans hosts.
-enum class partner_place : std::uint8_t { this_host, another_host, both };
-
-/// The arguments of an intercepted send or receive; without a communicator when it is not intercepted. Those with
-/// another host are the library's where nothing of ours has to come before them.
+/// The arguments of an intercepted send or receive; without a communicator when it is not intercepted.
 struct intercepted_call {
   communicator* comm = nullptr;
   transfer_arguments arguments;
-  partner_place partner = partner_place::this_host;
   explicit operator bool() const { return comm != nullptr; }
-  bool is_on_this_host() const { return partner == partner_place::this_host; }
 };
 intercepted_call send_of(const void* buffer, MPI_Count count, MPI_Datatype type, int target, int tag, MPI_Comm comm,
                          send_mode mode);
@@ -30,10 +21,6 @@ intercepted_call receive_of(void* buffer, MPI_Count count, MPI_Datatype type, in
 
 int complete(session& in, const intercepted_call& mine, MPI_Status* status);
 int begin(session& in, const intercepted_call& mine, MPI_Request* request);
-
-/// One start of a persistent receive whose message may come from another host.
-std::unique_ptr<nonblocking_operation> begin_across_hosts(session& in, communicator& comm,
-                                                          const transfer_arguments& arguments);
 
 int make_persistent(const intercepted_call& mine, MPI_Request* request);
 

@@ -9,7 +9,6 @@
 #include "mpi/abi/counted_calls.hpp"
 #include "mpi/abi/exported.hpp"
 #include "mpi/p2p/point_to_point.hpp"
-#include "mpi/p2p/receives_across_hosts.hpp"
 #include "mpi/startup/session.hpp"
 
 namespace tri::mpi {
@@ -22,54 +21,31 @@ void set_probed(MPI_Status* status, const Message& message) {
   status->MPI_TAG = message.key.tag;
   abi::set_count(*status, message.bytes, false);
 }
-// The arguments of a probe. Not intercepted with MPI_PROC_NULL: the library knows the answer. Nor where only another
-// host can send the message, and no receive of ours may take it first.
+// The arguments of a probe. Not intercepted with MPI_PROC_NULL: the library knows the answer.
 struct probe {
   communicator* comm = nullptr;
   message_key key;
-  partner_place partner = partner_place::this_host;
-  receive_pattern pattern;
   probe(int source, int tag, MPI_Comm handle) {
     const intercepted_call mine = receive_of(nullptr, 0, MPI_BYTE, source, tag, handle);
     if (!mine || mine.arguments.peer == proc_null) return;
-    partner = mine.partner;
-    pattern = {source, tag};
-    if (partner == partner_place::another_host && !session::active()->must_not_block() &&
-        !mine.comm->across->must_wait(pattern))
-      return;
     comm = mine.comm;
     key = {mine.comm->context, mine.arguments.peer, mine.arguments.tag};
   }
   explicit operator bool() const { return comm != nullptr; }
 
   bool find(session& in, MPI_Status* status) const {
-    if (partner != partner_place::another_host) {
-      if (const std::optional<found_message> found = in.ranks().find(key)) {
-        set_probed(status, *found);
-        return true;
-      }
-    }
-    if (partner == partner_place::this_host) return false;
-    MPI_Status found;
-    if (!comm->across->find(in, pattern, found)) return false;
-    copy_status(found, status);
-    return true;
+    const std::optional<found_message> found = in.ranks().find(key);
+    if (found) set_probed(status, *found);
+    return found.has_value();
   }
   bool take(session& in, MPI_Message* message, MPI_Status* status) const {
-    if (partner != partner_place::another_host) {
-      if (arrived_message* const found = in.ranks().take(key)) {
-        set_probed(status, *found);
-        *message = keep(*found, *comm);
-        return true;
-      }
-    }
-    if (partner == partner_place::this_host) return false;
-    MPI_Status found;
-    if (!comm->across->take(in, pattern, *message, found)) return false;
-    copy_status(found, status);
+    arrived_message* const found = in.ranks().take(key);
+    if (found == nullptr) return false;
+    set_probed(status, *found);
+    *message = keep(*found, *comm);
     return true;
   }
-  bool asks_library() const { return partner != partner_place::this_host; }
+  bool may_cross_hosts() const { return comm->may_cross_hosts(key.source); }
 };
 
 // A call of the library that may block, on a communicator that is not ours. Where this rank has to poll meanwhile, the
@@ -106,15 +82,6 @@ int probe_in_library(Probe&& probe, Block&& block) {
   if (in == nullptr || !in->must_not_block()) return block();
   const call_guard guard(*in);
   return wait_for_library(*in, probe);
-}
-
-// A receive that waits for several hosts is not posted in the library, which may refuse a ready send to it.
-bool has_ready_receives(MPI_Comm comm) {
-  session* const in = session::active();
-  if (in == nullptr) return true;
-  const call_guard guard(*in);
-  const communicator* const known = communicators::find(comm);
-  return known == nullptr || !known->spans_hosts();
 }
 
 // The common case: contiguous elements, to or from one rank. Recognized by the arguments alone, which are not copied.
@@ -245,7 +212,7 @@ using namespace tri::mpi;
   TRIREME_SEND(Send, send, send_mode::standard, true, suffix, count_type)                                              \
   TRIREME_SEND(Bsend, bsend, send_mode::buffered, true, suffix, count_type)                                            \
   TRIREME_SEND(Ssend, ssend, send_mode::synchronous, true, suffix, count_type)                                         \
-  TRIREME_SEND(Rsend, rsend, send_mode::standard, has_ready_receives(comm), suffix, count_type)                        \
+  TRIREME_SEND(Rsend, rsend, send_mode::standard, true, suffix, count_type)                                            \
   TRIREME_EXPORTED int MPI_Recv##suffix(void* buffer, count_type count, MPI_Datatype type, int source, int tag,        \
                                         MPI_Comm comm, MPI_Status* status) {                                           \
     return counted(                                                                                                    \
@@ -408,7 +375,7 @@ TRIREME_EXPORTED int MPI_Probe(int source, int tag, MPI_Comm comm, MPI_Status* s
       [&](session& in) {
         const probe wanted(source, tag, comm);
         if (!wanted) return pass_through;
-        in.ranks().wait([&] { return wanted.find(in, status); }, wanted.asks_library());
+        in.ranks().wait([&] { return wanted.find(in, status); }, wanted.may_cross_hosts());
         return MPI_SUCCESS;
       },
       [&] {
@@ -438,7 +405,7 @@ TRIREME_EXPORTED int MPI_Mprobe(int source, int tag, MPI_Comm comm, MPI_Message*
       [&](session& in) {
         const probe wanted(source, tag, comm);
         if (!wanted) return pass_through;
-        in.ranks().wait([&] { return wanted.take(in, message, status); }, wanted.asks_library());
+        in.ranks().wait([&] { return wanted.take(in, message, status); }, wanted.may_cross_hosts());
         return MPI_SUCCESS;
       },
       [&] {

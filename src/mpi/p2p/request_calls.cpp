@@ -9,7 +9,6 @@
 #include "mpi/abi/abi.hpp"
 #include "mpi/abi/exported.hpp"
 #include "mpi/p2p/point_to_point.hpp"
-#include "mpi/p2p/receives_across_hosts.hpp"
 #include "mpi/p2p/requests.hpp"
 #include "mpi/startup/session.hpp"
 
@@ -49,7 +48,8 @@ bool asks_library(MPI_Request handle) {
   if (handle == MPI_REQUEST_NULL) return false;
   if (!abi::is_own(handle)) return true;
   const request& each = requests::of(handle);
-  return each.operation && each.operation->asks_library();
+  if (each.operation) return each.operation->asks_library();
+  return each.comm != nullptr && each.comm->may_cross_hosts(each.arguments.peer);
 }
 
 // Ends a request that is done. Returns the class of its error; handlers are the caller's business.
@@ -377,10 +377,7 @@ class mixed_list {
 
 void start(session& in, MPI_Request handle) {
   request& each = requests::of(handle);
-  if (each.is_across_hosts)
-    each.operation = begin_across_hosts(in, *each.comm, each.arguments);
-  else
-    each.under_way.begin(in, each.arguments, *each.comm);
+  each.under_way.begin(in, each.arguments, *each.comm);
   each.is_active = true;
 }
 

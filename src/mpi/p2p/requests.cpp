@@ -56,7 +56,9 @@ void transfer::begin(session& in, const transfer_arguments& a, communicator& com
     return;
   }
   if (staging_ != nullptr) pack(a.buffer, a.count, a.type, staging_);
-  send_ = ranks.send(comm.number_of[static_cast<std::size_t>(a.peer)], key_of(a, comm), buffer, a.mode);
+  const auto peer = static_cast<std::size_t>(a.peer);
+  send_ = comm.is_on_another_host(a.peer) ? in.internode().send(comm.world_of[peer], key_of(a, comm), buffer, a.mode)
+                                          : ranks.send(comm.number_of[peer], key_of(a, comm), buffer, a.mode);
   if (send_ == nullptr && staging_ != nullptr) {
     ranks.blocks().release(staging_);
     staging_ = nullptr;
@@ -72,7 +74,8 @@ void transfer::begin(session& in, const transfer_arguments& a, communicator& com
 bool transfer::cancel(session& in, const transfer_arguments& a, const communicator& comm) {
   if (cancelled_) return true;
   if (receive_ != nullptr) cancelled_ = in.ranks().cancel(*receive_);
-  if (send_ != nullptr) cancelled_ = in.ranks().cancel(*send_, comm.number_of[static_cast<std::size_t>(a.peer)]);
+  if (send_ != nullptr && !comm.is_on_another_host(a.peer))
+    cancelled_ = in.ranks().cancel(*send_, comm.number_of[static_cast<std::size_t>(a.peer)]);
   return cancelled_;
 }
 
@@ -184,14 +187,13 @@ MPI_Request requests::add_plain(session& in, communicator& comm, receive_record*
   return handle;
 }
 
-MPI_Request requests::add_persistent(communicator& comm, const transfer_arguments& arguments, bool is_across_hosts) {
+MPI_Request requests::add_persistent(communicator& comm, const transfer_arguments& arguments) {
   communicators::hold(comm);
   const std::uint32_t slot = table_->take();
   request& made = (*table_)[slot];
   made.comm = &comm;
   made.arguments = arguments;
   made.is_persistent = true;
-  made.is_across_hosts = is_across_hosts;
   return abi::own_request(slot);
 }
 

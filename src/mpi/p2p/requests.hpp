@@ -112,7 +112,6 @@ struct request {
   std::unique_ptr<nonblocking_operation> operation;
   bool is_persistent = false;
   bool is_active = false;
-  bool is_across_hosts = false;     // persistent: each start is a receive_across_hosts
   std::optional<int> settled = {};  // `operation` has finished: with this error
 
   bool is_inactive() const { return is_persistent && !is_active; }
@@ -127,7 +126,7 @@ struct request {
   void clear() {
     under_way.clear();
     if (operation) operation.reset();
-    is_persistent = is_across_hosts = false;
+    is_persistent = false;
     settled.reset();
     clear_finished();
   }
@@ -148,7 +147,7 @@ class requests {
                                int target, int tag);
   static MPI_Request add_plain(session& in, communicator& comm, receive_record* pending, const found_message& found,
                                const user_buffer& data, int source, int tag);
-  static MPI_Request add_persistent(communicator& comm, const transfer_arguments& arguments, bool is_across_hosts);
+  static MPI_Request add_persistent(communicator& comm, const transfer_arguments& arguments);
   static request& of(MPI_Request handle) { return (*table_)[abi::slot_of(handle)]; }
   /// The operation has ended: the handle becomes null, or its persistent request inactive.
   static void end(MPI_Request& handle) {

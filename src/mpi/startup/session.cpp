@@ -25,6 +25,8 @@
 #include "mpi/heap/core_dumps.hpp"
 #include "mpi/heap/static_data.hpp"
 #include "mpi/heap/user_heap.hpp"
+#include "mpi/internode/internode_messages.hpp"
+#include "mpi/internode/library_carrier.hpp"
 #include "mpi/p2p/requests.hpp"
 #include "mpi/startup/bootstrap_exchange.hpp"
 #include "mpi/startup/progress_thread.hpp"
@@ -43,7 +45,8 @@ struct published_parts {
   call_counts* calls = nullptr;  // when statistics are reported
   std::byte* board = nullptr;    // of rank 0 only
   std::size_t board_bytes = 0;
-  std::byte sample{};  // for the test whether processes may copy from each other
+  host_messages* messages = nullptr;  // where the job has several hosts
+  std::byte sample{};                 // for the test whether processes may copy from each other
 };
 
 namespace {
@@ -105,6 +108,21 @@ void poll_library() {
   PMPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_COMM_WORLD, &found, MPI_STATUS_IGNORE);
 }
 
+job_places places_of(const job_hosts& hosts, const std::vector<std::uint32_t>& numbers, int rank) {
+  job_places places{.rank = rank, .number_of = numbers, .host_of = {}, .ranks_of = {}};
+  std::vector<int> dense(numbers.size(), -1);  // of the first rank of each host
+  for (std::size_t each = 0; each < numbers.size(); ++each) {
+    int& host = dense[static_cast<std::size_t>(hosts.host_of[each])];
+    if (host < 0) {
+      host = static_cast<int>(places.ranks_of.size());
+      places.ranks_of.emplace_back();
+    }
+    places.host_of.push_back(host);
+    places.ranks_of[static_cast<std::size_t>(host)].push_back(static_cast<int>(each));
+  }
+  return places;
+}
+
 void say(int rank, const std::string& what) {
   if (rank == 0) fmt::print(stderr, "trireme mpi: {}; all messages are left to {}\n", what, abi::library_name);
 }
@@ -137,6 +155,9 @@ struct session::shared_parts {
   std::optional<board::board_pe> pe;
   std::unique_ptr<arena::block_cache> blocks;
   std::unique_ptr<engine> ranks;
+  std::vector<host_messages*> messages;  // of the ranks of the host, where the job has several hosts
+  std::unique_ptr<library_carrier> network;
+  std::unique_ptr<internode_messages> internode;
   std::unique_ptr<progress_thread> progress;
   bool tells_statistics = false;  // all ranks agree
   std::uint64_t began_ticks = 0;
@@ -305,12 +326,17 @@ struct session::starting {
       published.board = static_cast<std::byte*>(heap.reserve(published.board_bytes));
       parts->work = board::board::initialise({published.board, published.board_bytes}, shape);
     }
+    if (bootstrap.hosts().are_several())
+      published.messages = make_host_messages(heap, static_cast<std::uint32_t>(world_size));
     parts->arena->publish(&published);
   }
 
   void join_board() {
-    for (int i = 0; i < size; ++i)
-      parts->endpoints.push_back(static_cast<published_parts*>(parts->arena->root_of(i))->rank);
+    for (int i = 0; i < size; ++i) {
+      const auto& published = *static_cast<published_parts*>(parts->arena->root_of(i));
+      parts->endpoints.push_back(published.rank);
+      if (published.messages != nullptr) parts->messages.push_back(published.messages);
+    }
     if (rank != 0) {
       const auto& first = *static_cast<published_parts*>(parts->arena->root_of(0));
       parts->work = board::board::attach({first.board, first.board_bytes});
@@ -356,6 +382,24 @@ struct session::starting {
     all_agree(true);  // has an engine
   }
 
+  // Messages to other hosts.
+  bool connect_hosts() {
+    if (!made->hosts_.are_several()) return true;
+    const MPI_Comm comm = make_carrier(MPI_COMM_WORLD);
+    if (comm == MPI_COMM_NULL) {  // on all
+      say(world_rank, "the library has no room for another communicator");
+      return false;
+    }
+    shared_parts& all = *made->parts_;
+    all.network = std::make_unique<library_carrier>(comm, made->largest_tag_);
+    all.internode = std::make_unique<internode_messages>(
+        *all.ranks, *all.network, places_of(made->hosts_, made->number_of_world_rank_, world_rank), all.messages);
+    made->internode_ = all.internode.get();
+    all.ranks->set_wait_observer(all.internode.get());
+    made->set_advance(advancing::internode, &advance_internode);
+    return true;
+  }
+
   bool begin_progress() {
     const progress_choice& progress = settings.progress;
     std::optional<cpu_set_t> reserved;
@@ -394,7 +438,7 @@ void session::start(int thread_level) {
     return;
   ranks.make_engine(thread_level);
   ranks.learn_world();
-  if (!ranks.begin_progress()) return;
+  if (!ranks.connect_hosts() || !ranks.begin_progress()) return;
   ranks.count_calls();
   requests::start();
   active_ = ranks.made.release();
@@ -411,7 +455,7 @@ void session::stop() {
     const call_guard guard(*ended);
     requests::collect(*ended);
     requests::stop();
-    if (ended->hosts_.are_several()) {  // receives that the program has given up may still be someone's send
+    if (ended->hosts_.are_several()) {  // other ranks may still ask for what this one has sent
       MPI_Request all = MPI_REQUEST_NULL;
       PMPI_Ibarrier(MPI_COMM_WORLD, &all);
       ended->ranks().wait([&] { return is_done_in_library(all); }, true);
@@ -424,6 +468,8 @@ void session::stop() {
   counted_calls::counts = nullptr;
   shared_parts& parts = *ended->parts_;
   parts.progress.reset();
+  parts.internode.reset();
+  parts.network.reset();
   parts.ranks.reset();
   if (parts.tells_statistics) {
     const double total_s = static_cast<double>(os::ticks() - parts.began_ticks) * os::ns_per_tick() / 1e9;
@@ -432,6 +478,15 @@ void session::stop() {
   }
   if (ended->hosts_.are_several()) PMPI_Comm_free(&ended->hosts_.of_host);
   // The session itself stays: buffers of the program may be in the arena.
+}
+
+// The library is asked in each so many steps of a wait, and before a sleep. The progress thread leaves it alone.
+bool session::advance_internode(bool before_sleep) {
+  constexpr unsigned steps_between_polls = 8;
+  session* const in = active_;
+  if (in == nullptr || progress_thread::is_this()) return false;
+  if (!before_sleep && !in->internode_->is_active() && ++in->internode_steps_ % steps_between_polls != 0) return false;
+  return in->internode_->poll(os::ticks());
 }
 
 bool session::advance_operations(bool before_sleep) {

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "mpi/engine/engine.hpp"
+#include "mpi/internode/internode_messages.hpp"
 #include "mpi/startup/job_hosts.hpp"
 
 namespace tri::mpi {
@@ -35,6 +36,8 @@ class session {
   /// On the host, or `on_another_host`.
   std::uint32_t number_of(int world_rank) const { return number_of_world_rank_[static_cast<std::size_t>(world_rank)]; }
   const job_hosts& hosts() const { return hosts_; }
+  /// Messages to other hosts, where there are some.
+  internode_messages& internode() { return *internode_; }
   /// The library's own limit, so that programs get the same errors.
   int largest_tag() const { return largest_tag_; }
   MPI_Group world_group() const { return world_group_; }
@@ -43,11 +46,14 @@ class session {
 
   /// Whether a call must not block inside the library, because this rank moves operations on by calls of it; or may
   /// begin one meanwhile, on another thread.
-  bool must_not_block() const { return (threaded_ && hosts_.are_several()) || polled_operations_ > 0; }
+  bool must_not_block() const {
+    return hosts_.are_several() &&
+           (threaded_ || polled_operations_ > 0 || engine_->has_open_receives() || internode_->is_active());
+  }
   void begin_polled_operation() { ranks().set_asks_others(++polled_operations_ > 0); }
   void end_polled_operation() { ranks().set_asks_others(--polled_operations_ > 0); }
   /// What waits and polls of this rank advance beside its messages (engine::set_operations); null: nothing.
-  enum class advancing { collectives, receives_across_hosts, all };
+  enum class advancing { internode, collectives, all };
   void set_advance(advancing what, bool (*advance)(bool before_sleep));
   ~session();
 
@@ -57,11 +63,14 @@ class session {
   struct starting;
   static void report_statistics(const session& ended, const shared_parts& parts, double total_s);
   static bool advance_operations(bool before_sleep);
+  static bool advance_internode(bool before_sleep);
   static inline session* active_ = nullptr;
   static inline bool (*advances_[static_cast<std::size_t>(advancing::all)])(bool before_sleep) = {};
   static inline bool was_asked_to_start_ = false;
 
   engine* engine_ = nullptr;
+  internode_messages* internode_ = nullptr;
+  unsigned internode_steps_ = 0;
   bool threaded_ = false;
   bool reproducible_sums_ = false;
   std::mutex lock_;

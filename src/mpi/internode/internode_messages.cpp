@@ -1,0 +1,613 @@
+#include "mpi/internode/internode_messages.hpp"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstring>
+#include <mutex>
+#include <new>
+
+#include "os/clock.hpp"
+
+namespace tri::mpi {
+namespace {
+
+// Pieces that a rank asks for before the first has come.
+constexpr std::size_t most_open_pieces = 4;
+// Messages that a rank pulls for others at a time.
+constexpr std::size_t most_streams_for_others = 2;
+// Without a piece for so long, others are asked; each time twice as long, up to the second one.
+constexpr double patience_ns = 100'000;
+constexpr double most_patience_ns = 100'000'000;
+constexpr std::uint32_t most_doublings = 10;
+// So many polls pass between two looks at offers whose messages are not matched.
+constexpr std::uint32_t polls_between_looks = 256;
+
+using guard = std::lock_guard<arena::host_lock>;
+
+// A part of a piece of a buffer with a layout, from or to contiguous memory: arguments are the buffer, the offset of
+// the piece in it, and that memory.
+void pack_entry(const board::task_view& task, std::uint64_t first, std::uint64_t last, int) noexcept {
+  reinterpret_cast<const user_buffer*>(task.arguments[0])
+      ->read(task.arguments[1] + first, last - first, reinterpret_cast<std::byte*>(task.arguments[2]) + first);
+}
+void unpack_entry(const board::task_view& task, std::uint64_t first, std::uint64_t last, int) noexcept {
+  reinterpret_cast<const user_buffer*>(task.arguments[0])
+      ->write(task.arguments[1] + first, last - first, reinterpret_cast<std::byte*>(task.arguments[2]) + first);
+}
+const board::operation_id pack_operation =
+    board::operation_table::of_process().chunks.add("mpi: pack a piece for another host", &pack_entry);
+const board::operation_id unpack_operation =
+    board::operation_table::of_process().chunks.add("mpi: unpack a piece of another host", &unpack_entry);
+
+// `buffer` is in a record, which all ranks of the host reach.
+bool run_together(engine& ranks, board::operation_id operation, const user_buffer& buffer, std::uint64_t offset,
+                  std::byte* packed, std::size_t bytes) {
+  return bytes >= ranks.options().sharing.from && buffer.is_shared() &&
+         ranks.run_together(operation,
+                            {reinterpret_cast<std::uint64_t>(&buffer), offset, reinterpret_cast<std::uint64_t>(packed)},
+                            bytes);
+}
+
+// Contiguous bytes of it.
+user_buffer part_of(const user_buffer& whole, std::uint64_t offset, std::size_t bytes) {
+  return {whole.address + offset, bytes, nullptr, 0, whole.process};
+}
+
+bool is_before(std::uint32_t sequence, std::uint32_t other) { return static_cast<std::int32_t>(sequence - other) < 0; }
+
+}  // namespace
+
+internode_messages::internode_messages(engine& ranks, carrier& network, job_places places,
+                                       std::span<host_messages* const> of_host)
+    : ranks_(ranks),
+      network_(network),
+      places_(std::move(places)),
+      of_host_(of_host),
+      own_(*of_host[ranks.number()]),
+      sequences_(places_.host_of.size()),
+      patience_(os::ns_to_ticks(patience_ns)),
+      most_patience_(os::ns_to_ticks(most_patience_ns)) {}
+
+internode_messages::~internode_messages() = default;
+
+// ---- sending
+
+send_record* internode_messages::send(int to, const message_key& key, const user_buffer& data, send_mode mode) {
+  message_header header{.kind = header_kind::eager, .key = key, .bytes = data.bytes, .from = places_.rank, .to = to};
+  std::uint32_t& sequence = sequences_[static_cast<std::size_t>(to)];
+  header.sequence = sequence;
+  if (mode != send_mode::synchronous && data.bytes <= most_eager_bytes) {
+    std::vector<std::byte> packed;
+    const std::byte* bytes = data.address;
+    if (data.type != nullptr) {
+      packed.resize(data.bytes);
+      data.read(0, data.bytes, packed.data());
+      bytes = packed.data();
+    }
+    network_.send(to, header, {bytes, data.bytes});
+    ++sequence;
+    endpoint_counters::add(counters().eager);
+    return nullptr;
+  }
+  send_record* const record = ranks_.make_send(key, data, mode);
+  outgoing_message* slot = nullptr;
+  try {
+    header.slot = take_slot(slot);
+  } catch (...) {
+    ranks_.release(record);
+    throw;
+  }
+  header.kind = header_kind::request;
+  {
+    const guard locked(own_.lock);
+    header.generation = ++slot->generation;
+    slot->next_piece = slot->sent = slot->offers = 0;
+    slot->offered_by = -1;
+    slot->changed = os::ticks();
+    slot->record = record;
+    slot->is_buffered = mode == send_mode::buffered;
+    slot->request = header;
+  }
+  own_.sending.fetch_add(1, std::memory_order_relaxed);  // relaxed: a hint
+  network_.send(to, header, {});
+  ++sequence;
+  endpoint_counters::add(counters().rendezvous);
+  return mode == send_mode::buffered ? nullptr : record;
+}
+
+// Not open yet.
+std::uint32_t internode_messages::take_slot(outgoing_message*& slot) {
+  const guard locked(own_.lock);
+  if (own_.free_slot == no_slot) {
+    const std::uint32_t count = host_messages::slots_of(own_.tables);
+    const std::uint32_t first = own_.slots();
+    auto* const table = static_cast<outgoing_message*>(ranks_.blocks().allocate(count * sizeof(outgoing_message)));
+    for (std::uint32_t i = 0; i < count; ++i) {
+      new (&table[i]) outgoing_message;
+      if (i + 1 < count) table[i].next_free = first + i + 1;
+    }
+    own_.outgoing[own_.tables++] = table;
+    own_.free_slot = first;
+  }
+  const std::uint32_t number = own_.free_slot;
+  slot = own_.slot(number);
+  own_.free_slot = slot->next_free;
+  return number;
+}
+
+// A rank of the receiver's host wants a piece. Pieces are sent in their order, and once: the others of the host may
+// have been asked, too.
+void internode_messages::serve_pull(int puller, const message_header& pull) {
+  if (pull.epoch != 0 && pull.epoch != epoch_) return;  // has been told so
+  const auto owner_number = static_cast<int>(places_.number_of[static_cast<std::size_t>(pull.from)]);
+  host_messages& owner = *of_host_[static_cast<std::size_t>(owner_number)];
+  send_record* record = nullptr;
+  {
+    const guard locked(owner.lock);
+    outgoing_message* const slot = owner.slot(pull.slot);
+    if (slot == nullptr || !slot->is(pull.generation) || slot->next_piece != pull.piece ||
+        !may_reach(slot->record->buffer, owner_number))
+      return;
+    ++slot->next_piece;
+    slot->changed = now_;
+    record = slot->record;  // stays until its last piece is sent
+  }
+  const user_buffer& buffer = record->buffer;
+  const std::uint64_t offset = std::uint64_t{pull.piece} * bytes_of_piece;
+  const std::size_t bytes = bytes_in_piece(pull.piece, pull.bytes);
+  const bool is_own = owner_number == number();
+  endpoint_counters::add(is_own ? counters().pieces_sent : counters().pieces_sent_for_others);
+  sent_piece piece{owner_number, pull.slot, pieces_of(pull.bytes), nullptr, !is_own || pull.epoch != 0};
+  if (bytes == 0) return end_piece(piece);
+  const std::byte* data = buffer.address + offset;
+  if (buffer.type != nullptr || (!is_own && !buffer.is_shared())) {
+    piece.staged = static_cast<std::byte*>(ranks_.blocks().allocate(bytes));
+    data = piece.staged;
+    if (buffer.type == nullptr) {
+      // Where the kernel refuses, the rank has ended, and the job with it.
+      static_cast<void>(copy_data({piece.staged, bytes}, part_of(buffer, offset, bytes), 0, bytes, getpid()));
+    } else if (!run_together(ranks_, pack_operation, buffer, offset, piece.staged, bytes)) {
+      buffer.read(offset, bytes, piece.staged);
+    }
+  }
+  const std::uint64_t ticket = ++tickets_;
+  sending_.emplace(ticket, piece);
+  network_.send_piece(puller, pull.tag, {data, bytes}, ticket);
+}
+
+void internode_messages::piece_sent(std::uint64_t ticket) {
+  const auto found = sending_.find(ticket);
+  const sent_piece piece = found->second;
+  sending_.erase(found);
+  if (piece.staged != nullptr) ranks_.blocks().release(piece.staged);
+  end_piece(piece);
+}
+
+// The last one completes the send.
+void internode_messages::end_piece(const sent_piece& piece) {
+  host_messages& owner = *of_host_[static_cast<std::size_t>(piece.owner_number)];
+  send_record* complete = nullptr;
+  bool is_buffered = false;
+  {
+    const guard locked(owner.lock);
+    outgoing_message& slot = *owner.slot(piece.slot);
+    if (++slot.sent < piece.pieces) return;
+    complete = slot.record;
+    is_buffered = slot.is_buffered;
+    ++slot.generation;
+    slot.next_free = owner.free_slot;
+    owner.free_slot = piece.slot;
+  }
+  owner.sending.fetch_sub(1, std::memory_order_relaxed);  // relaxed: a hint
+  if (is_buffered)
+    ranks_.release(complete);
+  else
+    ranks_.complete_sent(*complete);
+}
+
+// ---- offers: what nobody pulls may be for a rank that computes
+
+void internode_messages::offer_messages() {
+  if (now_ - looked_for_offers_ < patience_ / 2) return;
+  looked_for_offers_ = now_;
+  for (std::size_t other = 0; other < of_host_.size(); ++other) {
+    host_messages& owner = *of_host_[other];
+    const int owner_number = static_cast<int>(other);
+    // relaxed: hints
+    if (owner.sending.load(std::memory_order_relaxed) == 0 ||
+        (owner_number != number() && owner.waits.load(std::memory_order_relaxed)))
+      continue;
+    const std::size_t before = made_offers_.size();
+    {
+      const guard locked(owner.lock);
+      for (std::uint32_t i = 0; i < owner.slots(); ++i) {
+        outgoing_message& slot = *owner.slot(i);
+        if (!slot.is_open() || slot.offered_by >= 0 ||
+            now_ - slot.changed <= patience_ << std::min(slot.offers, most_doublings) ||
+            !may_reach(slot.record->buffer, owner_number))
+          continue;
+        slot.offered_by = number();
+        ++slot.offers;
+        made_offers_.push_back({slot.request, owner_number});
+      }
+    }
+    for (std::size_t i = before; i < made_offers_.size(); ++i) {
+      message_header header = made_offers_[i].header;
+      header.kind = header_kind::offer;
+      header.epoch = epoch_;
+      endpoint_counters::add(counters().offers);
+      send_to_host_of_receiver(header);
+    }
+  }
+}
+
+// But not to the receiver.
+void internode_messages::send_to_host_of_receiver(const message_header& header) {
+  for (const int each : ranks_of_host_of(header.to))
+    if (each != header.to) network_.send(each, header, {});
+}
+
+void internode_messages::withdraw_offers() {
+  if (made_offers_.empty()) return;
+  for (const made_offer& each : made_offers_) {
+    message_header header = each.header;
+    {
+      host_messages& owner = *of_host_[static_cast<std::size_t>(each.owner_number)];
+      const guard locked(owner.lock);
+      outgoing_message& slot = *owner.slot(header.slot);
+      if (!slot.is(header.generation)) continue;  // all pieces have been sent
+      slot.offered_by = -1;
+      slot.changed = now_;
+      header.piece = slot.next_piece;
+    }
+    header.kind = header_kind::stopped;
+    header.epoch = epoch_;
+    send_to_host_of_receiver(header);
+  }
+  made_offers_.clear();
+  ++epoch_;
+}
+
+void internode_messages::withdrawn(int puller, const message_header& of) {
+  if (of.epoch != epoch_) return;  // has been told that we have stopped
+  message_header answer = of;
+  {
+    host_messages& owner = *of_host_[places_.number_of[static_cast<std::size_t>(of.from)]];
+    const guard locked(owner.lock);
+    const outgoing_message& slot = *owner.slot(of.slot);
+    if (!slot.is(of.generation)) return;  // all that was asked for is on its way
+    answer.piece = slot.next_piece;
+  }
+  answer.kind = header_kind::stopped;
+  network_.send(puller, answer, {});
+}
+
+// ---- messages arrive
+
+void internode_messages::arrived(int from, const message_header& header, std::span<const std::byte> data) {
+  switch (header.kind) {
+    case header_kind::eager:
+      return eager_arrived(header, data);
+    case header_kind::offer:
+      offers_.push_back({header, from});
+      [[fallthrough]];
+    case header_kind::request:
+      return request_arrived(header);
+    case header_kind::pull:
+      return serve_pull(from, header);
+    case header_kind::withdraw:
+      return withdrawn(from, header);
+    case header_kind::stopped:
+      return stopped(from, header);
+  }
+}
+
+void internode_messages::eager_arrived(const message_header& header, std::span<const std::byte> data) {
+  const guard locked(own_.lock);
+  std::uint32_t& expected = own_.expected[header.from];
+  if (header.sequence != expected) {
+    parked_.emplace(std::pair(header.from, header.sequence),
+                    parked{header.key, std::vector<std::byte>(data.begin(), data.end())});
+    return;
+  }
+  ++expected;
+  ranks_.arrived(header.key, data);
+  deliver_in_order(own_, number(), header.from);
+}
+
+// It may have been heard of before: from its sender, or from a rank that has offered it.
+void internode_messages::request_arrived(const message_header& header) {
+  const auto owner_number = static_cast<int>(places_.number_of[static_cast<std::size_t>(header.to)]);
+  host_messages& owner = *of_host_[static_cast<std::size_t>(owner_number)];
+  const guard locked(owner.lock);
+  if (is_before(header.sequence, owner.expected[header.from]) || find(owner, header.from, header.sequence) != nullptr)
+    return;
+  auto* const made = new (ranks_.blocks().allocate(sizeof(incoming_message))) incoming_message;
+  made->key = header.key;
+  made->bytes = header.bytes;
+  made->kind = message_kind::rendezvous;
+  made->is_of_other_host = true;
+  made->header = header;
+  made->owner = &owner;
+  made->matched = &owner.matched;
+  made->next = owner.incoming;
+  owner.incoming = made;
+  deliver_in_order(owner, owner_number, header.from);
+}
+
+incoming_message* internode_messages::find(host_messages& owner, int from, std::uint32_t sequence) {
+  incoming_message* each = owner.incoming;
+  while (each != nullptr && (each->header.from != from || each->header.sequence != sequence)) each = each->next;
+  return each;
+}
+
+// With the lock: what is next from that rank goes to the engine.
+void internode_messages::deliver_in_order(host_messages& owner, int owner_number, int from) {
+  for (std::uint32_t& expected = owner.expected[from];; ++expected) {
+    if (incoming_message* const next = find(owner, from, expected)) {
+      ranks_.push_arrived(static_cast<std::uint32_t>(owner_number), *next);
+      continue;
+    }
+    const auto early = &owner == &own_ ? parked_.find({from, expected}) : parked_.end();
+    if (early == parked_.end()) return;
+    ranks_.arrived(early->second.key, early->second.data);
+    parked_.erase(early);
+  }
+}
+
+// Another rank may have delivered what they had to wait for.
+void internode_messages::deliver_parked() {
+  std::vector<int> senders;
+  for (const auto& each : parked_)
+    if (senders.empty() || senders.back() != each.first.first) senders.push_back(each.first.first);
+  const guard locked(own_.lock);
+  for (const int from : senders) deliver_in_order(own_, number(), from);
+}
+
+// ---- pulling
+
+bool internode_messages::pull_own() {
+  if (own_.matched.load(std::memory_order_relaxed) == 0) return false;  // relaxed: a hint
+  std::vector<incoming_message*> mine;
+  {
+    const guard locked(own_.lock);
+    for (incoming_message* each = own_.incoming; each != nullptr; each = each->next) {
+      if (each->puller >= 0 || each->receive.load(std::memory_order_acquire) == nullptr)
+        continue;  // pairs: incoming.receive
+      each->puller = number();
+      mine.push_back(each);
+    }
+  }
+  own_.matched.fetch_sub(static_cast<std::uint32_t>(mine.size()), std::memory_order_relaxed);  // relaxed: a hint
+  for (incoming_message* const each : mine) begin_stream(*each, number(), each->header.from, 0);
+  return !mine.empty();
+}
+
+// Ranks that compute, of whose messages somebody has told us who sends them.
+bool internode_messages::help_others() {
+  const bool looks_at_all = ++looks_ % polls_between_looks == 0;
+  bool worked = false;
+  for (std::size_t i = 0; i < offers_.size();) {
+    const auto [header, server] = offers_[i];
+    const auto owner_number = static_cast<int>(places_.number_of[static_cast<std::size_t>(header.to)]);
+    host_messages& owner = *of_host_[static_cast<std::size_t>(owner_number)];
+    // relaxed: hints
+    const bool may_help = owner.matched.load(std::memory_order_relaxed) > 0 &&
+                          !owner.waits.load(std::memory_order_relaxed) && streams_for_others_ < most_streams_for_others;
+    incoming_message* claimed = nullptr;
+    bool is_over = false;
+    if (may_help || looks_at_all) {
+      const guard locked(owner.lock);
+      incoming_message* const found = find(owner, header.from, header.sequence);
+      is_over = found == nullptr && is_before(header.sequence, owner.expected[header.from]);
+      receive_record* const to =
+          found == nullptr ? nullptr : found->receive.load(std::memory_order_acquire);  // pairs: incoming.receive
+      if (may_help && to != nullptr && found->puller < 0 && may_reach(to->buffer, owner_number)) {
+        claimed = found;
+        claimed->puller = number();
+      }
+    }
+    if (claimed != nullptr) {
+      owner.matched.fetch_sub(1, std::memory_order_relaxed);  // relaxed: a hint
+      begin_stream(*claimed, owner_number, server, header.epoch);
+      worked = true;
+    }
+    if (is_over)
+      offers_.erase(offers_.begin() + static_cast<std::ptrdiff_t>(i));
+    else
+      ++i;
+  }
+  return worked;
+}
+
+void internode_messages::begin_stream(incoming_message& message, int owner_number, int server, std::uint32_t epoch) {
+  receive_record* const to = message.receive.load(std::memory_order_relaxed);  // relaxed: read before by this rank
+  streams_.push_back({.message = &message,
+                      .to = to,
+                      .owner_number = owner_number,
+                      .server = server,
+                      .epoch = epoch,
+                      .bytes = std::min(message.bytes, to->buffer.bytes),
+                      .next = message.next_piece,
+                      .changed = now_,
+                      .patience = patience_,
+                      .open = {}});
+  if (epoch != 0) ++streams_for_others_;
+  ask_for_pieces(streams_.back());
+  end_if_done(std::prev(streams_.end()));
+}
+
+void internode_messages::ask_for_pieces(stream& of) {
+  const user_buffer& buffer = of.to->buffer;
+  const bool is_direct = buffer.type == nullptr && (buffer.is_shared() || !of.is_for_other());
+  while (!of.is_stopping && of.next < of.pieces() && of.open.size() < most_open_pieces) {
+    open_piece piece{.piece = of.next++, .bytes = bytes_in_piece(of.next - 1, of.bytes)};
+    if (piece.bytes > 0) {
+      piece.ticket = ++tickets_;
+      piece.tag = tags_ = tags_ == network_.largest_tag() ? 0 : tags_ + 1;
+      if (!is_direct) piece.staged = static_cast<std::byte*>(ranks_.blocks().allocate(piece.bytes));
+      std::byte* const into = is_direct ? buffer.address + std::uint64_t{piece.piece} * bytes_of_piece : piece.staged;
+      network_.receive_piece(piece.tag, {into, piece.bytes}, piece.ticket);
+      of.open.push_back(piece);
+    }
+    ask(of, piece, of.server);
+  }
+}
+
+void internode_messages::ask(const stream& of, const open_piece& piece, int server) {
+  message_header header = of.message->header;
+  header.kind = header_kind::pull;
+  header.bytes = of.bytes;
+  header.piece = piece.piece;
+  header.tag = piece.tag;
+  header.epoch = of.epoch;
+  network_.send(server, header, {});
+}
+
+void internode_messages::piece_received(std::uint64_t ticket, int from) {
+  for (auto of = streams_.begin(); of != streams_.end(); ++of) {
+    const auto found = std::ranges::find(of->open, ticket, &open_piece::ticket);
+    if (found == of->open.end()) continue;
+    const open_piece piece = *found;
+    of->open.erase(found);
+    if (piece.staged != nullptr) unpack(*of, piece);
+    ranks_.count_copied(*of->to, piece.bytes);
+    endpoint_counters::add(of->is_for_other() ? counters().pieces_received_for_others : counters().pieces_received);
+    of->changed = now_;
+    of->patience = patience_;
+    if (!of->is_for_other()) of->server = from;
+    ask_for_pieces(*of);
+    return end_if_done(of);
+  }
+}
+
+void internode_messages::unpack(stream& of, const open_piece& piece) {
+  const user_buffer& buffer = of.to->buffer;
+  const std::uint64_t offset = std::uint64_t{piece.piece} * bytes_of_piece;
+  if (buffer.type == nullptr) {
+    if (!copy_data(part_of(buffer, offset, piece.bytes), {piece.staged, piece.bytes}, 0, piece.bytes, getpid()))
+      of.to->failed = 1;
+  } else if (!run_together(ranks_, unpack_operation, buffer, offset, piece.staged, piece.bytes)) {
+    buffer.write(offset, piece.bytes, piece.staged);
+  }
+  ranks_.blocks().release(piece.staged);
+}
+
+void internode_messages::end_if_done(std::deque<stream>::iterator which) {
+  stream& of = *which;
+  if (!of.open.empty() || (of.next < of.pieces() && !of.is_stopped)) return;
+  incoming_message& message = *of.message;
+  host_messages& owner = *message.owner;
+  receive_record& to = *of.to;
+  const bool is_whole = of.next == of.pieces();
+  const std::uint32_t next = of.next;
+  const auto owner_number = static_cast<std::uint32_t>(of.owner_number);
+  if (of.is_for_other()) --streams_for_others_;
+  streams_.erase(which);
+  if (!is_whole) {
+    {
+      const guard locked(owner.lock);
+      message.next_piece = next;
+      message.puller = -1;
+    }
+    owner.matched.fetch_add(1, std::memory_order_relaxed);  // relaxed: a hint
+    return ranks_.wake(owner_number);
+  }
+  {
+    const guard locked(owner.lock);
+    incoming_message** link = &owner.incoming;
+    while (*link != &message) link = &(*link)->next;
+    *link = message.next;
+  }
+  ranks_.complete_received(to);
+  message.~incoming_message();
+  ranks_.blocks().release(&message);
+}
+
+// The rank that has offered the message computes, or has heard that we stop. Pieces before that one are on their way.
+void internode_messages::stopped(int server, const message_header& header) {
+  std::erase_if(offers_, [&](const offer& each) {
+    return each.server == server && each.header.from == header.from && each.header.to == header.to &&
+           each.header.sequence == header.sequence && each.header.epoch == header.epoch;
+  });
+  const auto of = std::ranges::find_if(streams_, [&](const stream& each) {
+    const message_header& mine = each.message->header;
+    return each.server == server && each.epoch == header.epoch && mine.from == header.from && mine.to == header.to &&
+           mine.sequence == header.sequence;
+  });
+  if (of == streams_.end()) return;
+  std::erase_if(of->open, [&](const open_piece& each) {
+    if (each.piece < header.piece) return false;
+    network_.cancel_receive(each.ticket);
+    if (each.staged != nullptr) ranks_.blocks().release(each.staged);
+    return true;
+  });
+  of->next = std::min(of->next, header.piece);
+  of->is_stopping = of->is_stopped = true;
+  end_if_done(of);
+}
+
+// A sender that computes does not answer, but a rank of its host may. The one that was asked may have refused a piece
+// that was not the next.
+void internode_messages::ask_others() {
+  for (stream& each : streams_) {
+    if (each.is_for_other() || each.open.empty() || now_ - each.changed <= each.patience) continue;
+    each.changed = now_;
+    each.patience = std::min(each.patience * 2, most_patience_);
+    for (const int rank : ranks_of_host_of(each.message->header.from))
+      for (const open_piece& piece : each.open) ask(each, piece, rank);
+  }
+}
+
+// ---- progress
+
+bool internode_messages::poll(std::uint64_t now) noexcept {
+  now_ = now;
+  bool worked = network_.poll(*this);
+  if (!parked_.empty()) deliver_parked();
+  if (pull_own()) worked = true;
+  if (is_waiting_ && !is_leaving_) {
+    if (!offers_.empty() && help_others()) worked = true;
+    offer_messages();
+  }
+  if (!streams_.empty()) ask_others();
+  return worked;
+}
+
+void internode_messages::wait_begins() {
+  is_waiting_ = true;
+  own_.waits.store(true, std::memory_order_relaxed);  // relaxed: a hint
+}
+
+void internode_messages::begin_leaving() {
+  is_leaving_ = true;
+  withdraw_offers();
+  for (stream& each : streams_) {
+    if (!each.is_for_other() || each.is_stopping) continue;
+    each.is_stopping = true;
+    message_header header = each.message->header;
+    header.kind = header_kind::withdraw;
+    header.epoch = each.epoch;
+    network_.send(each.server, header, {});
+  }
+}
+
+bool internode_messages::may_leave() {
+  if (streams_for_others_ > 0 ||
+      std::ranges::any_of(sending_, [](const auto& each) { return each.second.is_for_other; }))
+    return false;
+  is_waiting_ = is_leaving_ = false;
+  own_.waits.store(false, std::memory_order_relaxed);  // relaxed: a hint
+  return true;
+}
+
+void internode_messages::wait_ends() {
+  begin_leaving();
+  while (!may_leave()) {
+    poll(os::ticks());
+    ranks_.yield();
+  }
+}
+
+}  // namespace tri::mpi

@@ -1,0 +1,59 @@
+// Headers and pieces as messages of the MPI library, on a communicator that has no other use. With the call guard. An
+// error of the library ends the job, with a line.
+#pragma once
+
+#include <mpi.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "mpi/internode/carrier.hpp"
+
+namespace tri::mpi {
+
+class library_carrier final : public carrier {
+ public:
+  /// `comm`: with the ranks of the job; it is freed at the end.
+  library_carrier(MPI_Comm comm, int largest_tag);
+  /// Collective over the job: no rank sends any more.
+  ~library_carrier() override;
+
+  void send(int to, const message_header& header, std::span<const std::byte> data) override;
+  void send_piece(int to, int tag, std::span<const std::byte> data, std::uint64_t ticket) override;
+  void receive_piece(int tag, std::span<std::byte> into, std::uint64_t ticket) override;
+  void cancel_receive(std::uint64_t ticket) override;
+  bool poll(listener& to) override;
+  int largest_tag() const override { return largest_tag_ - 1; }
+
+ private:
+  struct piece {
+    std::uint64_t ticket;
+    bool is_sent;
+  };
+
+  void post(std::size_t slot);
+  bool poll_headers(listener& to);
+  bool poll_pieces(listener& to);
+  void poll_sends();
+  void check(int error) const;
+
+  MPI_Comm comm_;
+  const int largest_tag_;
+  // Receives that wait for headers. Each has a slot in `room_`.
+  std::vector<MPI_Request> arriving_;
+  std::vector<std::uint64_t> posted_;  // in which order
+  std::vector<std::byte> room_;
+  std::uint64_t posts_ = 0;
+  std::vector<MPI_Request> sending_;
+  std::vector<std::unique_ptr<std::byte[]>> sent_;  // of the same indices
+  std::vector<MPI_Request> pieces_under_way_;
+  std::vector<piece> pieces_;  // of the same indices
+  std::vector<int> indices_;
+  std::vector<MPI_Status> statuses_;
+};
+
+}  // namespace tri::mpi

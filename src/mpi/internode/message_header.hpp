@@ -1,0 +1,50 @@
+// What ranks of different hosts say to each other about messages of the program. Each header is a message of the MPI
+// library; an eager one has the data behind it.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "mpi/engine/records.hpp"
+
+namespace tri::mpi {
+
+enum class header_kind : std::uint32_t {
+  eager,     // a message of the program, whole
+  request,   // to its receiver: a message whose data stays with its sender (RTS)
+  offer,     // to the other ranks of the receiver's host: the same; the rank that says so waits, and sends pieces
+  pull,      // send me that piece (CTS)
+  withdraw,  // send me no more pieces
+  stopped    // to an offer or a withdraw: I send no more; pieces from `piece` on will not come
+};
+
+struct message_header {
+  header_kind kind = header_kind::eager;
+  std::uint32_t sequence = 0;  // among the messages from `from` to `to`
+  message_key key;
+  std::uint64_t bytes = 0;  // of the message; in a pull, those that there is room for
+  std::int32_t from = 0;    // of the message: ranks in the job
+  std::int32_t to = 0;
+  std::uint32_t slot = 0;        // of the message, at its sender's
+  std::uint32_t generation = 0;  // of the slot
+  std::uint32_t piece = 0;
+  std::int32_t tag = 0;     // with which the piece is sent
+  std::uint32_t epoch = 0;  // of the offer; 0: the receiver itself pulls, which may take its time
+};
+
+/// The data of large messages travels in pieces; each may be sent and received by another rank.
+inline constexpr std::size_t bytes_of_piece = std::size_t{256} << 10;
+/// Larger messages stay with their sender. With the header below the eager limit of the libraries' TCP transports, so
+/// that a sender that computes keeps back nothing.
+inline constexpr std::size_t most_eager_bytes = std::size_t{60} << 10;
+
+/// An empty message has one piece, for its sender to know.
+inline std::uint32_t pieces_of(std::uint64_t bytes) {
+  return bytes == 0 ? 1 : static_cast<std::uint32_t>((bytes + bytes_of_piece - 1) / bytes_of_piece);
+}
+inline std::size_t bytes_in_piece(std::uint32_t piece, std::uint64_t bytes) {
+  const std::uint64_t begin = std::uint64_t{piece} * bytes_of_piece;
+  return bytes - begin < bytes_of_piece ? static_cast<std::size_t>(bytes - begin) : bytes_of_piece;
+}
+
+}  // namespace tri::mpi
