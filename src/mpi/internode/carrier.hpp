@@ -28,8 +28,8 @@ class carrier {
   virtual void send(int to, const message_header& header, std::span<const std::byte> data) = 0;
   /// The data is in use until `piece_sent`.
   virtual void send_piece(int to, int tag, std::span<const std::byte> data, std::uint64_t ticket) = 0;
-  /// From whichever rank sends it; until `piece_received`.
-  virtual void receive_piece(int tag, std::span<std::byte> into, std::uint64_t ticket) = 0;
+  /// From that rank, or from whichever sends it (any_source); until `piece_received`.
+  virtual void receive_piece(int from, int tag, std::span<std::byte> into, std::uint64_t ticket) = 0;
   /// Of one that no rank has sent, nor will.
   virtual void cancel_receive(std::uint64_t ticket) = 0;
   /// True: something has happened.

@@ -90,7 +90,37 @@ send_record* internode_messages::send(int to, const message_key& key, const user
     endpoint_counters::add(counters().eager);
     return nullptr;
   }
-  send_record* const record = ranks_.make_send(key, data, mode);
+  send_record* const record = mode != send_mode::synchronous && data.bytes <= most_pushed_bytes
+                                  ? push(header, data, mode)
+                                  : offer_to_pull(header, data, mode);
+  ++sequence;
+  endpoint_counters::add(counters().rendezvous);
+  return mode == send_mode::buffered ? nullptr : record;
+}
+
+send_record* internode_messages::push(message_header& header, const user_buffer& data, send_mode mode) {
+  send_record* const record = ranks_.make_send(header.key, data, mode);
+  const user_buffer& buffer = record->buffer;
+  sent_piece piece{.pushed = record, .is_buffered = mode == send_mode::buffered};
+  try {
+    if (buffer.type != nullptr) piece.staged = staged_copy(buffer, 0, data.bytes);
+  } catch (...) {
+    ranks_.release(record);
+    throw;
+  }
+  header.kind = header_kind::pushed;
+  pushed_tags_ = (pushed_tags_ + 1) % tags_of_each_kind();
+  header.tag = tags_of_each_kind() + pushed_tags_;
+  network_.send(header.to, header, {});
+  const std::uint64_t ticket = ++tickets_;
+  sending_.emplace(ticket, piece);
+  network_.send_piece(header.to, header.tag, {piece.staged != nullptr ? piece.staged : buffer.address, data.bytes},
+                      ticket);
+  return record;
+}
+
+send_record* internode_messages::offer_to_pull(message_header& header, const user_buffer& data, send_mode mode) {
+  send_record* const record = ranks_.make_send(header.key, data, mode);
   outgoing_message* slot = nullptr;
   try {
     header.slot = take_slot(slot);
@@ -110,10 +140,8 @@ send_record* internode_messages::send(int to, const message_key& key, const user
     slot->request = header;
   }
   own_.sending.fetch_add(1, std::memory_order_relaxed);  // relaxed: a hint
-  network_.send(to, header, {});
-  ++sequence;
-  endpoint_counters::add(counters().rendezvous);
-  return mode == send_mode::buffered ? nullptr : record;
+  network_.send(header.to, header, {});
+  return record;
 }
 
 // Not open yet.
@@ -158,22 +186,28 @@ void internode_messages::serve_pull(int puller, const message_header& pull) {
   const std::size_t bytes = bytes_in_piece(pull.piece, pull.bytes);
   const bool is_own = owner_number == number();
   endpoint_counters::add(is_own ? counters().pieces_sent : counters().pieces_sent_for_others);
-  sent_piece piece{owner_number, pull.slot, pieces_of(pull.bytes), nullptr, !is_own || pull.epoch != 0};
+  sent_piece piece{.owner_number = owner_number,
+                   .slot = pull.slot,
+                   .pieces = pieces_of(pull.bytes),
+                   .is_for_other = !is_own || pull.epoch != 0};
   if (bytes == 0) return end_piece(piece);
-  const std::byte* data = buffer.address + offset;
-  if (buffer.type != nullptr || (!is_own && !buffer.is_shared())) {
-    piece.staged = static_cast<std::byte*>(ranks_.blocks().allocate(bytes));
-    data = piece.staged;
-    if (buffer.type == nullptr) {
-      // Where the kernel refuses, the rank has ended, and the job with it.
-      static_cast<void>(copy_data({piece.staged, bytes}, part_of(buffer, offset, bytes), 0, bytes, getpid()));
-    } else if (!run_together(ranks_, pack_operation, buffer, offset, piece.staged, bytes)) {
-      buffer.read(offset, bytes, piece.staged);
-    }
-  }
+  if (buffer.type != nullptr || (!is_own && !buffer.is_shared())) piece.staged = staged_copy(buffer, offset, bytes);
+  const std::byte* const data = piece.staged != nullptr ? piece.staged : buffer.address + offset;
   const std::uint64_t ticket = ++tickets_;
   sending_.emplace(ticket, piece);
   network_.send_piece(puller, pull.tag, {data, bytes}, ticket);
+}
+
+// In a block.
+std::byte* internode_messages::staged_copy(const user_buffer& from, std::uint64_t offset, std::size_t bytes) {
+  auto* const copy = static_cast<std::byte*>(ranks_.blocks().allocate(bytes));
+  if (from.type == nullptr) {
+    // Where the kernel refuses, the rank has ended, and the job with it.
+    static_cast<void>(copy_data({copy, bytes}, part_of(from, offset, bytes), 0, bytes, getpid()));
+  } else if (!run_together(ranks_, pack_operation, from, offset, copy, bytes)) {
+    from.read(offset, bytes, copy);
+  }
+  return copy;
 }
 
 void internode_messages::piece_sent(std::uint64_t ticket) {
@@ -181,7 +215,17 @@ void internode_messages::piece_sent(std::uint64_t ticket) {
   const sent_piece piece = found->second;
   sending_.erase(found);
   if (piece.staged != nullptr) ranks_.blocks().release(piece.staged);
-  end_piece(piece);
+  if (piece.pushed != nullptr)
+    end_send(*piece.pushed, piece.is_buffered);
+  else
+    end_piece(piece);
+}
+
+void internode_messages::end_send(send_record& record, bool is_buffered) {
+  if (is_buffered)
+    ranks_.release(&record);
+  else
+    ranks_.complete_sent(record);
 }
 
 // The last one completes the send.
@@ -200,10 +244,7 @@ void internode_messages::end_piece(const sent_piece& piece) {
     owner.free_slot = piece.slot;
   }
   owner.sending.fetch_sub(1, std::memory_order_relaxed);  // relaxed: a hint
-  if (is_buffered)
-    ranks_.release(complete);
-  else
-    ranks_.complete_sent(*complete);
+  end_send(*complete, is_buffered);
 }
 
 // ---- offers: what nobody pulls may be for a rank that computes
@@ -293,6 +334,7 @@ void internode_messages::arrived(int from, const message_header& header, std::sp
       offers_.push_back({header, from});
       [[fallthrough]];
     case header_kind::request:
+    case header_kind::pushed:
       return request_arrived(header);
     case header_kind::pull:
       return serve_pull(from, header);
@@ -434,8 +476,23 @@ void internode_messages::begin_stream(incoming_message& message, int owner_numbe
                       .patience = patience_,
                       .open = {}});
   if (epoch != 0) ++streams_for_others_;
-  ask_for_pieces(streams_.back());
+  if (message.header.kind == header_kind::pushed)
+    receive_pushed(streams_.back());
+  else
+    ask_for_pieces(streams_.back());
   end_if_done(std::prev(streams_.end()));
+}
+
+// The library does not take less than all of it.
+void internode_messages::receive_pushed(stream& of) {
+  const message_header& header = of.message->header;
+  open_piece piece{.ticket = ++tickets_, .bytes = header.bytes};
+  const bool is_direct = of.to->buffer.type == nullptr && header.bytes <= of.to->buffer.bytes;
+  if (!is_direct) piece.staged = static_cast<std::byte*>(ranks_.blocks().allocate(piece.bytes));
+  network_.receive_piece(header.from, header.tag, {is_direct ? of.to->buffer.address : piece.staged, piece.bytes},
+                         piece.ticket);
+  of.next = of.pieces();
+  of.open.push_back(piece);
 }
 
 void internode_messages::ask_for_pieces(stream& of) {
@@ -445,10 +502,10 @@ void internode_messages::ask_for_pieces(stream& of) {
     open_piece piece{.piece = of.next++, .bytes = bytes_in_piece(of.next - 1, of.bytes)};
     if (piece.bytes > 0) {
       piece.ticket = ++tickets_;
-      piece.tag = tags_ = tags_ == network_.largest_tag() ? 0 : tags_ + 1;
+      piece.tag = tags_ = (tags_ + 1) % tags_of_each_kind();
       if (!is_direct) piece.staged = static_cast<std::byte*>(ranks_.blocks().allocate(piece.bytes));
       std::byte* const into = is_direct ? buffer.address + std::uint64_t{piece.piece} * bytes_of_piece : piece.staged;
-      network_.receive_piece(piece.tag, {into, piece.bytes}, piece.ticket);
+      network_.receive_piece(any_source, piece.tag, {into, piece.bytes}, piece.ticket);
       of.open.push_back(piece);
     }
     ask(of, piece, of.server);
@@ -469,7 +526,8 @@ void internode_messages::piece_received(std::uint64_t ticket, int from) {
   for (auto of = streams_.begin(); of != streams_.end(); ++of) {
     const auto found = std::ranges::find(of->open, ticket, &open_piece::ticket);
     if (found == of->open.end()) continue;
-    const open_piece piece = *found;
+    open_piece piece = *found;
+    piece.bytes = std::min(piece.bytes, of->bytes);  // of one that was pushed there may be more than was wanted
     of->open.erase(found);
     if (piece.staged != nullptr) unpack(*of, piece);
     ranks_.count_copied(*of->to, piece.bytes);
@@ -552,7 +610,9 @@ void internode_messages::stopped(int server, const message_header& header) {
 // that was not the next.
 void internode_messages::ask_others() {
   for (stream& each : streams_) {
-    if (each.is_for_other() || each.open.empty() || now_ - each.changed <= each.patience) continue;
+    if (each.is_for_other() || each.open.empty() || each.message->header.kind == header_kind::pushed ||
+        now_ - each.changed <= each.patience)
+      continue;
     each.changed = now_;
     each.patience = std::min(each.patience * 2, most_patience_);
     for (const int rank : ranks_of_host_of(each.message->header.from))

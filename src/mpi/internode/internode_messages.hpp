@@ -1,10 +1,10 @@
 // The messages of one rank with ranks of other hosts, as a state machine: `carrier` moves headers and pieces, the
 // engine matches, `host_messages` is what the ranks of the host share. With the call guard, like the engine.
 //
-// A small message goes to its receiver, eagerly. A large one stays with its sender, who sends a request. When the
-// engine of the receiver's host has matched it, one rank there *pulls* it in pieces, straight into the receive buffer
-// where that is contiguous. Sequence numbers keep the messages between two ranks in order, whichever ranks hear of
-// them.
+// A small message goes to its receiver, eagerly; the data of a longer one is *pushed* behind its header. The data of a
+// large or synchronous one stays with its sender, who sends a request. When the engine of the receiver's host has
+// matched it, one rank there *pulls* it in pieces, straight into the receive buffer where that is contiguous. Sequence
+// numbers keep the messages between two ranks in order, whichever ranks hear of them.
 //
 // Who takes part (Ouyang 2022, 3.2, for the network):
 // - A receiver that calls MPI pulls its own messages, from their sender. When no piece comes for a while it asks the
@@ -91,11 +91,14 @@ class internode_messages final : private carrier::listener, public wait_observer
   };
   // A piece that this rank sends.
   struct sent_piece {
-    int owner_number;
-    std::uint32_t slot;
-    std::uint32_t pieces;  // of the message
-    std::byte* staged;
-    bool is_for_other;  // a rank waits for it that may have to compute
+    int owner_number = 0;
+    std::uint32_t slot = 0;
+    std::uint32_t pieces = 0;  // of the message
+    std::byte* staged = nullptr;
+    bool is_for_other = false;  // a rank waits for it that may have to compute
+    // All of a message that is pushed, which has no slot.
+    send_record* pushed = nullptr;
+    bool is_buffered = false;
   };
   // What a rank of another host has offered to send, of a message to a rank of this host.
   struct offer {
@@ -122,7 +125,11 @@ class internode_messages final : private carrier::listener, public wait_observer
   void deliver_parked();
   static incoming_message* find(host_messages& owner, int from, std::uint32_t sequence);
 
+  send_record* push(message_header& header, const user_buffer& data, send_mode mode);
+  send_record* offer_to_pull(message_header& header, const user_buffer& data, send_mode mode);
   std::uint32_t take_slot(outgoing_message*& slot);
+  std::byte* staged_copy(const user_buffer& from, std::uint64_t offset, std::size_t bytes);
+  void end_send(send_record& record, bool is_buffered);
   void serve_pull(int puller, const message_header& pull);
   void end_piece(const sent_piece& piece);
   void offer_messages();
@@ -133,6 +140,7 @@ class internode_messages final : private carrier::listener, public wait_observer
   bool pull_own();
   bool help_others();
   void begin_stream(incoming_message& message, int owner_number, int server, std::uint32_t epoch);
+  void receive_pushed(stream& of);
   void ask_for_pieces(stream& of);
   void ask(const stream& of, const open_piece& piece, int server);
   void ask_others();
@@ -143,6 +151,7 @@ class internode_messages final : private carrier::listener, public wait_observer
   const std::vector<int>& ranks_of_host_of(int rank) const {
     return places_.ranks_of[static_cast<std::size_t>(places_.host_of[static_cast<std::size_t>(rank)])];
   }
+  int tags_of_each_kind() const { return network_.largest_tag() / 2; }
   bool may_reach(const user_buffer& buffer, int owner_number) const {
     return owner_number == number() || buffer.is_for_everybody(ranks_.options().kernel_copies);
   }
@@ -161,7 +170,8 @@ class internode_messages final : private carrier::listener, public wait_observer
   std::vector<made_offer> made_offers_;
   std::map<std::pair<int, std::uint32_t>, parked> parked_;  // eager messages that came too early
   std::uint64_t tickets_ = 0;
-  int tags_ = 0;
+  int tags_ = 0;  // of pulled pieces: the lower half. The upper one is of pushed data, by its sender
+  int pushed_tags_ = 0;
   std::uint32_t epoch_ = 1;
   std::uint32_t looks_ = 0;
   std::size_t streams_for_others_ = 0;

@@ -77,10 +77,10 @@ void library_carrier::send_piece(int to, int tag, std::span<const std::byte> dat
                    &pieces_under_way_.emplace_back(MPI_REQUEST_NULL)));
 }
 
-void library_carrier::receive_piece(int tag, std::span<std::byte> into, std::uint64_t ticket) {
+void library_carrier::receive_piece(int from, int tag, std::span<std::byte> into, std::uint64_t ticket) {
   pieces_.push_back({ticket, false});
-  check(PMPI_Irecv(into.data(), static_cast<int>(into.size()), MPI_BYTE, MPI_ANY_SOURCE, tag + 1, comm_,
-                   &pieces_under_way_.emplace_back(MPI_REQUEST_NULL)));
+  check(PMPI_Irecv(into.data(), static_cast<int>(into.size()), MPI_BYTE, from == any_source ? MPI_ANY_SOURCE : from,
+                   tag + 1, comm_, &pieces_under_way_.emplace_back(MPI_REQUEST_NULL)));
 }
 
 void library_carrier::cancel_receive(std::uint64_t ticket) {

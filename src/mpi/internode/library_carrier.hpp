@@ -24,7 +24,7 @@ class library_carrier final : public carrier {
 
   void send(int to, const message_header& header, std::span<const std::byte> data) override;
   void send_piece(int to, int tag, std::span<const std::byte> data, std::uint64_t ticket) override;
-  void receive_piece(int tag, std::span<std::byte> into, std::uint64_t ticket) override;
+  void receive_piece(int from, int tag, std::span<std::byte> into, std::uint64_t ticket) override;
   void cancel_receive(std::uint64_t ticket) override;
   bool poll(listener& to) override;
   int largest_tag() const override { return largest_tag_ - 1; }

@@ -11,6 +11,7 @@ namespace tri::mpi {
 
 enum class header_kind : std::uint32_t {
   eager,     // a message of the program, whole
+  pushed,    // the data follows, as a message of its own to the receiver
   request,   // to its receiver: a message whose data stays with its sender (RTS)
   offer,     // to the other ranks of the receiver's host: the same; the rank that says so waits, and sends pieces
   pull,      // send me that piece (CTS)
@@ -28,15 +29,17 @@ struct message_header {
   std::uint32_t slot = 0;        // of the message, at its sender's
   std::uint32_t generation = 0;  // of the slot
   std::uint32_t piece = 0;
-  std::int32_t tag = 0;     // with which the piece is sent
+  std::int32_t tag = 0;     // with which the data is sent
   std::uint32_t epoch = 0;  // of the offer; 0: the receiver itself pulls, which may take its time
 };
 
-/// The data of large messages travels in pieces; each may be sent and received by another rank.
-inline constexpr std::size_t bytes_of_piece = std::size_t{256} << 10;
-/// Larger messages stay with their sender. With the header below the eager limit of the libraries' TCP transports, so
-/// that a sender that computes keeps back nothing.
+/// Up to here a message travels with its header. Both together are below the eager limit of the libraries' TCP
+/// transports, so that a sender that computes keeps back nothing.
 inline constexpr std::size_t most_eager_bytes = std::size_t{60} << 10;
+/// Up to here the data is pushed: the library gets it at once, for the receiver itself. Where larger messages are
+/// pulled, in pieces that any rank may send and receive, that costs a round trip.
+inline constexpr std::size_t most_pushed_bytes = std::size_t{512} << 10;
+inline constexpr std::size_t bytes_of_piece = std::size_t{1} << 20;
 
 /// An empty message has one piece, for its sender to know.
 inline std::uint32_t pieces_of(std::uint64_t bytes) {
