@@ -14,7 +14,8 @@ namespace {
 
 // Pieces that a rank asks for before the first has come.
 constexpr std::size_t most_open_pieces = 4;
-// Messages that a rank pulls for others at a time.
+// Messages that a rank pulls at a time, of its own, and for others.
+constexpr std::size_t most_streams = 64;
 constexpr std::size_t most_streams_for_others = 2;
 // Without a piece for so long, others are asked; each time twice as long, up to the second one.
 constexpr double patience_ns = 100'000;
@@ -59,13 +60,14 @@ bool is_before(std::uint32_t sequence, std::uint32_t other) { return static_cast
 }  // namespace
 
 internode_messages::internode_messages(engine& ranks, carrier& network, job_places places,
-                                       std::span<host_messages* const> of_host)
+                                       std::span<host_messages* const> of_host, const internode_options& options)
     : ranks_(ranks),
       network_(network),
       places_(std::move(places)),
       of_host_(of_host),
       own_(*of_host[ranks.number()]),
-      sequences_(places_.host_of.size()),
+      options_(options),
+      receivers_(places_.host_of.size()),
       patience_(os::ns_to_ticks(patience_ns)),
       most_patience_(os::ns_to_ticks(most_patience_ns)) {}
 
@@ -75,9 +77,9 @@ internode_messages::~internode_messages() = default;
 
 send_record* internode_messages::send(int to, const message_key& key, const user_buffer& data, send_mode mode) {
   message_header header{.kind = header_kind::eager, .key = key, .bytes = data.bytes, .from = places_.rank, .to = to};
-  std::uint32_t& sequence = sequences_[static_cast<std::size_t>(to)];
-  header.sequence = sequence;
-  if (mode != send_mode::synchronous && data.bytes <= most_eager_bytes) {
+  receiver& there = receivers_[static_cast<std::size_t>(to)];
+  header.sequence = there.next;
+  if (mode != send_mode::synchronous && data.bytes <= options_.sizes.most_eager) {
     std::vector<std::byte> packed;
     const std::byte* bytes = data.address;
     if (data.type != nullptr) {
@@ -86,16 +88,43 @@ send_record* internode_messages::send(int to, const message_key& key, const user
       bytes = packed.data();
     }
     network_.send(to, header, {bytes, data.bytes});
-    ++sequence;
+    ++there.next;
     endpoint_counters::add(counters().eager);
     return nullptr;
   }
-  send_record* const record = mode != send_mode::synchronous && data.bytes <= most_pushed_bytes
-                                  ? push(header, data, mode)
-                                  : offer_to_pull(header, data, mode);
-  ++sequence;
+  const bool is_short = mode != send_mode::synchronous && data.bytes <= options_.sizes.most_pushed;
+  send_record* const record =
+      is_short && may_push(there, header) ? push(header, data, mode) : offer_to_pull(header, data, mode);
+  ++there.next;
   endpoint_counters::add(counters().rendezvous);
   return mode == send_mode::buffered ? nullptr : record;
+}
+
+// The tag is free: what had it last has been received. When half of the tags may be taken the receiver is asked.
+bool internode_messages::may_push(receiver& to, const message_header& header) {
+  const std::uint32_t open = to.next - to.received;
+  const auto tags = static_cast<std::uint32_t>(tags_of_each_kind());
+  if (open >= tags / 2 && !to.is_asked) {
+    to.is_asked = true;
+    message_header question = header;
+    question.kind = header_kind::query;
+    network_.send(header.to, question, {});
+  }
+  return open < tags;
+}
+
+void internode_messages::answer(int from) {
+  message_header header;
+  header.kind = header_kind::answer;
+  {
+    const guard locked(own_.lock);
+    header.sequence = own_.expected[from];
+    for (const incoming_message* each = own_.incoming; each != nullptr; each = each->next)
+      if (each->header.from == from && each->header.kind == header_kind::pushed &&
+          is_before(each->header.sequence, header.sequence))
+        header.sequence = each->header.sequence;
+  }
+  network_.send(from, header, {});
 }
 
 send_record* internode_messages::push(message_header& header, const user_buffer& data, send_mode mode) {
@@ -109,8 +138,7 @@ send_record* internode_messages::push(message_header& header, const user_buffer&
     throw;
   }
   header.kind = header_kind::pushed;
-  pushed_tags_ = (pushed_tags_ + 1) % tags_of_each_kind();
-  header.tag = tags_of_each_kind() + pushed_tags_;
+  header.tag = tags_of_each_kind() + static_cast<int>(header.sequence % static_cast<unsigned>(tags_of_each_kind()));
   network_.send(header.to, header, {});
   const std::uint64_t ticket = ++tickets_;
   sending_.emplace(ticket, piece);
@@ -134,7 +162,7 @@ send_record* internode_messages::offer_to_pull(message_header& header, const use
     header.generation = ++slot->generation;
     slot->next_piece = slot->sent = slot->offers = 0;
     slot->offered_by = -1;
-    slot->changed = os::ticks();
+    slot->changed = options_.clock();
     slot->record = record;
     slot->is_buffered = mode == send_mode::buffered;
     slot->request = header;
@@ -182,13 +210,13 @@ void internode_messages::serve_pull(int puller, const message_header& pull) {
     record = slot->record;  // stays until its last piece is sent
   }
   const user_buffer& buffer = record->buffer;
-  const std::uint64_t offset = std::uint64_t{pull.piece} * bytes_of_piece;
-  const std::size_t bytes = bytes_in_piece(pull.piece, pull.bytes);
+  const std::uint64_t offset = options_.sizes.offset(pull.piece);
+  const std::size_t bytes = options_.sizes.in_piece(pull.piece, pull.bytes);
   const bool is_own = owner_number == number();
   endpoint_counters::add(is_own ? counters().pieces_sent : counters().pieces_sent_for_others);
   sent_piece piece{.owner_number = owner_number,
                    .slot = pull.slot,
-                   .pieces = pieces_of(pull.bytes),
+                   .pieces = options_.sizes.pieces(pull.bytes),
                    .is_for_other = !is_own || pull.epoch != 0};
   if (bytes == 0) return end_piece(piece);
   if (buffer.type != nullptr || (!is_own && !buffer.is_shared())) piece.staged = staged_copy(buffer, offset, bytes);
@@ -252,9 +280,9 @@ void internode_messages::end_piece(const sent_piece& piece) {
 void internode_messages::offer_messages() {
   if (now_ - looked_for_offers_ < patience_ / 2) return;
   looked_for_offers_ = now_;
-  for (std::size_t other = 0; other < of_host_.size(); ++other) {
-    host_messages& owner = *of_host_[other];
-    const int owner_number = static_cast<int>(other);
+  for (const int rank : ranks_of_host_of(places_.rank)) {
+    const auto owner_number = static_cast<int>(places_.number_of[static_cast<std::size_t>(rank)]);
+    host_messages& owner = *of_host_[static_cast<std::size_t>(owner_number)];
     // relaxed: hints
     if (owner.sending.load(std::memory_order_relaxed) == 0 ||
         (owner_number != number() && owner.waits.load(std::memory_order_relaxed)))
@@ -342,6 +370,14 @@ void internode_messages::arrived(int from, const message_header& header, std::sp
       return withdrawn(from, header);
     case header_kind::stopped:
       return stopped(from, header);
+    case header_kind::query:
+      return answer(from);
+    case header_kind::answer: {
+      receiver& to = receivers_[static_cast<std::size_t>(from)];
+      to.received = header.sequence;
+      to.is_asked = false;
+      return;
+    }
   }
 }
 
@@ -384,7 +420,8 @@ incoming_message* internode_messages::find(host_messages& owner, int from, std::
   return each;
 }
 
-// With the lock: what is next from that rank goes to the engine.
+// With the lock: what is next from that rank goes to the engine. What is parked here has to wait for a longer eager
+// message alone, because requests and headers of pushed data are never overtaken.
 void internode_messages::deliver_in_order(host_messages& owner, int owner_number, int from) {
   for (std::uint32_t& expected = owner.expected[from];; ++expected) {
     if (incoming_message* const next = find(owner, from, expected)) {
@@ -398,23 +435,22 @@ void internode_messages::deliver_in_order(host_messages& owner, int owner_number
   }
 }
 
-// Another rank may have delivered what they had to wait for.
-void internode_messages::deliver_parked() {
-  std::vector<int> senders;
-  for (const auto& each : parked_)
-    if (senders.empty() || senders.back() != each.first.first) senders.push_back(each.first.first);
-  const guard locked(own_.lock);
-  for (const int from : senders) deliver_in_order(own_, number(), from);
-}
-
 // ---- pulling
 
+std::size_t internode_messages::most_own_streams() const {
+  const std::size_t by_tags = static_cast<std::size_t>(tags_of_each_kind()) / most_open_pieces;
+  return std::clamp(by_tags - std::min(by_tags, most_streams_for_others), std::size_t{1}, most_streams);
+}
+
 bool internode_messages::pull_own() {
-  if (own_.matched.load(std::memory_order_relaxed) == 0) return false;  // relaxed: a hint
+  const std::size_t own = streams_.size() - streams_for_others_;
+  // relaxed: a hint
+  if (own_.matched.load(std::memory_order_relaxed) == 0 || own >= most_own_streams()) return false;
+  const std::size_t room = most_own_streams() - own;
   std::vector<incoming_message*> mine;
   {
     const guard locked(own_.lock);
-    for (incoming_message* each = own_.incoming; each != nullptr; each = each->next) {
+    for (incoming_message* each = own_.incoming; each != nullptr && mine.size() < room; each = each->next) {
       if (each->puller >= 0 || each->receive.load(std::memory_order_acquire) == nullptr)
         continue;  // pairs: incoming.receive
       each->puller = number();
@@ -445,7 +481,9 @@ bool internode_messages::help_others() {
       is_over = found == nullptr && is_before(header.sequence, owner.expected[header.from]);
       receive_record* const to =
           found == nullptr ? nullptr : found->receive.load(std::memory_order_acquire);  // pairs: incoming.receive
-      if (may_help && to != nullptr && found->puller < 0 && may_reach(to->buffer, owner_number)) {
+      // That an empty piece was asked for is known to its receiver alone, so it has to ask a rank that always answers.
+      if (may_help && to != nullptr && found->puller < 0 && std::min(found->bytes, to->buffer.bytes) > 0 &&
+          may_reach(to->buffer, owner_number)) {
         claimed = found;
         claimed->puller = number();
       }
@@ -486,30 +524,40 @@ void internode_messages::begin_stream(incoming_message& message, int owner_numbe
 // The library does not take less than all of it.
 void internode_messages::receive_pushed(stream& of) {
   const message_header& header = of.message->header;
-  open_piece piece{.ticket = ++tickets_, .bytes = header.bytes};
+  open_piece piece{.ticket = ++tickets_, .tag = header.tag, .bytes = header.bytes};
   const bool is_direct = of.to->buffer.type == nullptr && header.bytes <= of.to->buffer.bytes;
   if (!is_direct) piece.staged = static_cast<std::byte*>(ranks_.blocks().allocate(piece.bytes));
   network_.receive_piece(header.from, header.tag, {is_direct ? of.to->buffer.address : piece.staged, piece.bytes},
                          piece.ticket);
-  of.next = of.pieces();
+  of.next = pieces_of(of);
   of.open.push_back(piece);
 }
 
 void internode_messages::ask_for_pieces(stream& of) {
   const user_buffer& buffer = of.to->buffer;
   const bool is_direct = buffer.type == nullptr && (buffer.is_shared() || !of.is_for_other());
-  while (!of.is_stopping && of.next < of.pieces() && of.open.size() < most_open_pieces) {
-    open_piece piece{.piece = of.next++, .bytes = bytes_in_piece(of.next - 1, of.bytes)};
+  while (!of.is_stopping && of.next < pieces_of(of) && of.open.size() < most_open_pieces) {
+    open_piece piece{.piece = of.next++, .bytes = options_.sizes.in_piece(of.next - 1, of.bytes)};
     if (piece.bytes > 0) {
       piece.ticket = ++tickets_;
-      piece.tag = tags_ = (tags_ + 1) % tags_of_each_kind();
+      piece.tag = free_tag();
       if (!is_direct) piece.staged = static_cast<std::byte*>(ranks_.blocks().allocate(piece.bytes));
-      std::byte* const into = is_direct ? buffer.address + std::uint64_t{piece.piece} * bytes_of_piece : piece.staged;
+      std::byte* const into = is_direct ? buffer.address + options_.sizes.offset(piece.piece) : piece.staged;
       network_.receive_piece(any_source, piece.tag, {into, piece.bytes}, piece.ticket);
       of.open.push_back(piece);
     }
     ask(of, piece, of.server);
   }
+}
+
+// A piece may be open for long, while others come and go.
+int internode_messages::free_tag() {
+  const auto is_open = [this](const stream& each) {
+    return std::ranges::find(each.open, tags_, &open_piece::tag) != each.open.end();
+  };
+  do tags_ = (tags_ + 1) % tags_of_each_kind();
+  while (std::ranges::any_of(streams_, is_open));
+  return tags_;
 }
 
 void internode_messages::ask(const stream& of, const open_piece& piece, int server) {
@@ -542,7 +590,7 @@ void internode_messages::piece_received(std::uint64_t ticket, int from) {
 
 void internode_messages::unpack(stream& of, const open_piece& piece) {
   const user_buffer& buffer = of.to->buffer;
-  const std::uint64_t offset = std::uint64_t{piece.piece} * bytes_of_piece;
+  const std::uint64_t offset = options_.sizes.offset(piece.piece);
   if (buffer.type == nullptr) {
     if (!copy_data(part_of(buffer, offset, piece.bytes), {piece.staged, piece.bytes}, 0, piece.bytes, getpid()))
       of.to->failed = 1;
@@ -554,11 +602,11 @@ void internode_messages::unpack(stream& of, const open_piece& piece) {
 
 void internode_messages::end_if_done(std::deque<stream>::iterator which) {
   stream& of = *which;
-  if (!of.open.empty() || (of.next < of.pieces() && !of.is_stopped)) return;
+  if (!of.open.empty() || (of.next < pieces_of(of) && !of.is_stopped)) return;
   incoming_message& message = *of.message;
   host_messages& owner = *message.owner;
   receive_record& to = *of.to;
-  const bool is_whole = of.next == of.pieces();
+  const bool is_whole = of.next == pieces_of(of);
   const std::uint32_t next = of.next;
   const auto owner_number = static_cast<std::uint32_t>(of.owner_number);
   if (of.is_for_other()) --streams_for_others_;
@@ -622,10 +670,9 @@ void internode_messages::ask_others() {
 
 // ---- progress
 
-bool internode_messages::poll(std::uint64_t now) noexcept {
-  now_ = now;
+bool internode_messages::poll() noexcept {
+  now_ = options_.clock();
   bool worked = network_.poll(*this);
-  if (!parked_.empty()) deliver_parked();
   if (pull_own()) worked = true;
   if (is_waiting_ && !is_leaving_) {
     if (!offers_.empty() && help_others()) worked = true;
@@ -665,7 +712,7 @@ bool internode_messages::may_leave() {
 void internode_messages::wait_ends() {
   begin_leaving();
   while (!may_leave()) {
-    poll(os::ticks());
+    poll();
     ranks_.yield();
   }
 }

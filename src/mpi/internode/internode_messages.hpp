@@ -28,6 +28,7 @@
 #include "mpi/engine/engine.hpp"
 #include "mpi/internode/carrier.hpp"
 #include "mpi/internode/host_messages.hpp"
+#include "os/clock.hpp"
 
 namespace tri::mpi {
 
@@ -39,18 +40,24 @@ struct job_places {
   std::vector<std::vector<int>> ranks_of;  // of each host
 };
 
+struct internode_options {
+  message_sizes sizes;
+  std::uint64_t (*clock)() = &os::ticks;
+};
+
 class internode_messages final : private carrier::listener, public wait_observer {
  public:
   /// `of_host`: of the ranks of the host, by their numbers.
-  internode_messages(engine& ranks, carrier& network, job_places places, std::span<host_messages* const> of_host);
+  internode_messages(engine& ranks, carrier& network, job_places places, std::span<host_messages* const> of_host,
+                     const internode_options& options = {});
   ~internode_messages();
 
   /// Starts a send to a rank of another host. Null: the buffer is free again. Otherwise as engine::send: the record
   /// goes to `release` of the engine when it is complete. Throws arena_exhausted, with nothing done.
   send_record* send(int to, const message_key& key, const user_buffer& data, send_mode mode);
 
-  /// Moves everything on. `now` in ticks.
-  bool poll(std::uint64_t now) noexcept;
+  /// Moves everything on. True: something has happened.
+  bool poll() noexcept;
   /// Something is under way that needs this rank's polls.
   bool is_active() const {
     // relaxed: written by this rank, or by one that ends a message of it
@@ -86,7 +93,6 @@ class internode_messages final : private carrier::listener, public wait_observer
     bool is_stopping = false;  // asks for no more
     bool is_stopped = false;   // and the server knows
     std::vector<open_piece> open;
-    std::uint32_t pieces() const { return pieces_of(bytes); }
     bool is_for_other() const { return epoch != 0; }
   };
   // A piece that this rank sends.
@@ -110,6 +116,11 @@ class internode_messages final : private carrier::listener, public wait_observer
     message_header header;
     int owner_number;
   };
+  struct receiver {
+    std::uint32_t next = 0;      // sequence number of the next message to it
+    std::uint32_t received = 0;  // it has all that were pushed before that one
+    bool is_asked = false;
+  };
   struct parked {
     message_key key;
     std::vector<std::byte> data;
@@ -122,7 +133,6 @@ class internode_messages final : private carrier::listener, public wait_observer
   void eager_arrived(const message_header& header, std::span<const std::byte> data);
   void request_arrived(const message_header& header);
   void deliver_in_order(host_messages& owner, int owner_number, int from);
-  void deliver_parked();
   static incoming_message* find(host_messages& owner, int from, std::uint32_t sequence);
 
   send_record* push(message_header& header, const user_buffer& data, send_mode mode);
@@ -148,10 +158,17 @@ class internode_messages final : private carrier::listener, public wait_observer
   void end_if_done(std::deque<stream>::iterator which);
   void stopped(int server, const message_header& header);
 
+  std::uint32_t pieces_of(const stream& of) const { return options_.sizes.pieces(of.bytes); }
   const std::vector<int>& ranks_of_host_of(int rank) const {
     return places_.ranks_of[static_cast<std::size_t>(places_.host_of[static_cast<std::size_t>(rank)])];
   }
+  // Tags of pieces that are pulled come from the rank that pulls, and are the lower half. Those of pushed data are by
+  // its sequence number, and the upper half.
   int tags_of_each_kind() const { return network_.largest_tag() / 2; }
+  int free_tag();
+  std::size_t most_own_streams() const;
+  bool may_push(receiver& to, const message_header& header);
+  void answer(int from);
   bool may_reach(const user_buffer& buffer, int owner_number) const {
     return owner_number == number() || buffer.is_for_everybody(ranks_.options().kernel_copies);
   }
@@ -163,15 +180,15 @@ class internode_messages final : private carrier::listener, public wait_observer
   const job_places places_;
   const std::span<host_messages* const> of_host_;
   host_messages& own_;
-  std::vector<std::uint32_t> sequences_;  // of the next message to each rank
+  const internode_options options_;
+  std::vector<receiver> receivers_;  // by rank
   std::deque<stream> streams_;
   std::map<std::uint64_t, sent_piece> sending_;
   std::vector<offer> offers_;
   std::vector<made_offer> made_offers_;
   std::map<std::pair<int, std::uint32_t>, parked> parked_;  // eager messages that came too early
   std::uint64_t tickets_ = 0;
-  int tags_ = 0;  // of pulled pieces: the lower half. The upper one is of pushed data, by its sender
-  int pushed_tags_ = 0;
+  int tags_ = 0;
   std::uint32_t epoch_ = 1;
   std::uint32_t looks_ = 0;
   std::size_t streams_for_others_ = 0;

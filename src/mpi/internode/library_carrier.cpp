@@ -13,7 +13,7 @@ namespace tri::mpi {
 namespace {
 
 constexpr int tag_of_headers = 0;  // those of pieces follow
-constexpr std::size_t most_bytes = sizeof(message_header) + most_eager_bytes;
+constexpr std::size_t most_bytes = sizeof(message_header) + message_sizes{}.most_eager;
 constexpr std::size_t receives = 8;
 
 // Indices of what was completed, in order; they leave `list` and what belongs to it.

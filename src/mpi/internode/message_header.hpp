@@ -16,7 +16,9 @@ enum class header_kind : std::uint32_t {
   offer,     // to the other ranks of the receiver's host: the same; the rank that says so waits, and sends pieces
   pull,      // send me that piece (CTS)
   withdraw,  // send me no more pieces
-  stopped    // to an offer or a withdraw: I send no more; pieces from `piece` on will not come
+  stopped,   // to an offer or a withdraw: I send no more; pieces from `piece` on will not come
+  query,     // which messages of mine have you received?
+  answer     // all before that sequence number, as far as they were pushed
 };
 
 struct message_header {
@@ -33,21 +35,25 @@ struct message_header {
   std::uint32_t epoch = 0;  // of the offer; 0: the receiver itself pulls, which may take its time
 };
 
-/// Up to here a message travels with its header. Both together are below the eager limit of the libraries' TCP
-/// transports, so that a sender that computes keeps back nothing.
-inline constexpr std::size_t most_eager_bytes = std::size_t{60} << 10;
-/// Up to here the data is pushed: the library gets it at once, for the receiver itself. Where larger messages are
-/// pulled, in pieces that any rank may send and receive, that costs a round trip.
-inline constexpr std::size_t most_pushed_bytes = std::size_t{512} << 10;
-inline constexpr std::size_t bytes_of_piece = std::size_t{1} << 20;
+/// How messages travel, by their bytes. All ranks have the same.
+struct message_sizes {
+  /// Up to here a message travels with its header. Both together are below the eager limit of the libraries' TCP
+  /// transports, so that a sender that computes keeps back nothing.
+  std::size_t most_eager = std::size_t{60} << 10;
+  /// Up to here the data is pushed: the library gets it at once, for the receiver itself. Where larger messages are
+  /// pulled, in pieces that any rank may send and receive, that costs a round trip.
+  std::size_t most_pushed = std::size_t{512} << 10;
+  std::size_t of_piece = std::size_t{1} << 20;
 
-/// An empty message has one piece, for its sender to know.
-inline std::uint32_t pieces_of(std::uint64_t bytes) {
-  return bytes == 0 ? 1 : static_cast<std::uint32_t>((bytes + bytes_of_piece - 1) / bytes_of_piece);
-}
-inline std::size_t bytes_in_piece(std::uint32_t piece, std::uint64_t bytes) {
-  const std::uint64_t begin = std::uint64_t{piece} * bytes_of_piece;
-  return bytes - begin < bytes_of_piece ? static_cast<std::size_t>(bytes - begin) : bytes_of_piece;
-}
+  /// An empty message has one piece, for its sender to know.
+  std::uint32_t pieces(std::uint64_t bytes) const {
+    return bytes == 0 ? 1 : static_cast<std::uint32_t>((bytes + of_piece - 1) / of_piece);
+  }
+  std::uint64_t offset(std::uint32_t piece) const { return std::uint64_t{piece} * of_piece; }
+  std::size_t in_piece(std::uint32_t piece, std::uint64_t bytes) const {
+    const std::uint64_t left = bytes - offset(piece);
+    return left < of_piece ? static_cast<std::size_t>(left) : of_piece;
+  }
+};
 
 }  // namespace tri::mpi

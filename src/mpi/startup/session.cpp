@@ -486,7 +486,7 @@ bool session::advance_internode(bool before_sleep) {
   session* const in = active_;
   if (in == nullptr || progress_thread::is_this()) return false;
   if (!before_sleep && !in->internode_->is_active() && ++in->internode_steps_ % steps_between_polls != 0) return false;
-  return in->internode_->poll(os::ticks());
+  return in->internode_->poll();
 }
 
 bool session::advance_operations(bool before_sleep) {
