@@ -15,7 +15,7 @@ struct count_row {
   const char* name;
   std::uint64_t rank_statistics::*value;
 };
-constexpr std::array<count_row, 16> counts{{
+constexpr std::array<count_row, 21> counts{{
     {"inline", &rank_statistics::inlined},
     {"eager", &rank_statistics::eager},
     {"rendezvous", &rank_statistics::rendezvous},
@@ -31,6 +31,11 @@ constexpr std::array<count_row, 16> counts{{
     {"chunks_helped", &rank_statistics::chunks_helped},
     {"chunks_far", &rank_statistics::chunks_far},
     {"refused", &rank_statistics::refused},
+    {"pieces_sent", &rank_statistics::pieces_sent},
+    {"pieces_sent_for_others", &rank_statistics::pieces_sent_for_others},
+    {"pieces_received", &rank_statistics::pieces_received},
+    {"pieces_received_for_others", &rank_statistics::pieces_received_for_others},
+    {"offers", &rank_statistics::offers},
     {"sleeps", &rank_statistics::sleeps},
 }};
 struct time_row {
@@ -112,6 +117,11 @@ rank_statistics statistics_of(const endpoint& rank) {
   made.chunks_helped = of(counted.chunks_helped);
   made.chunks_far = of(counted.chunks_far);
   made.refused = of(counted.refused);
+  made.pieces_sent = of(counted.pieces_sent);
+  made.pieces_sent_for_others = of(counted.pieces_sent_for_others);
+  made.pieces_received = of(counted.pieces_received);
+  made.pieces_received_for_others = of(counted.pieces_received_for_others);
+  made.offers = of(counted.offers);
   made.waited_s = seconds(counted.waited_ticks);
   made.helped_s = seconds(counted.helped_ticks);
   made.slept_s = seconds(counted.slept_ticks);
@@ -133,6 +143,8 @@ std::string check(std::span<const rank_statistics> ranks) {
   if (received(all) > sent(all)) demand("messages sent and received", sent(all), received(all));
   demand("messages received by others and for others", all.received_by_others, all.received_for_others);
   demand("bytes received and copied", all.bytes_received, all.bytes_copied + all.bytes_helped);
+  demand("pieces sent and received", all.pieces_sent + all.pieces_sent_for_others,
+         all.pieces_received + all.pieces_received_for_others);
   demand("chunks shared and copied", all.chunks_shared, all.chunks_copied + all.chunks_helped);
   for (std::size_t rank = 0; rank < ranks.size(); ++rank) {
     if (ranks[rank].bytes_copied > ranks[rank].bytes_received)
@@ -157,6 +169,10 @@ std::string to_table(std::span<const rank_statistics> ranks, const std::string& 
       "copied", "helped", "shared", "copied", "helped", "waiting", "helping", "asleep", "sleeps");
   for (std::size_t rank = 0; rank < ranks.size(); ++rank) text += line_of(std::to_string(rank), ranks[rank]);
   if (ranks.size() > 1) text += line_of("all", sum_of(ranks));
+  if (const rank_statistics all = sum_of(ranks); all.pieces_sent + all.pieces_sent_for_others > 0)
+    text += fmt::format(
+        "large messages between hosts: {} pieces, {} of them sent and {} received by other ranks than their own\n",
+        all.pieces_sent + all.pieces_sent_for_others, all.pieces_sent_for_others, all.pieces_received_for_others);
   if (const std::uint64_t left = unreceived(ranks); left > 0)
     text += fmt::format("{} messages were sent and never received\n", left);
   if (const std::string faults = check(ranks); !faults.empty()) text += "inconsistent counts: " + faults + "\n";

@@ -33,6 +33,12 @@ struct rank_statistics {
   std::uint64_t chunks_helped = 0;
   std::uint64_t chunks_far = 0;  // of these: for a rank of another NUMA domain
   std::uint64_t refused = 0;     // polls that left such work alone
+  // pieces of large messages between hosts: of the rank's own, and for another one of its host
+  std::uint64_t pieces_sent = 0;
+  std::uint64_t pieces_sent_for_others = 0;
+  std::uint64_t pieces_received = 0;
+  std::uint64_t pieces_received_for_others = 0;
+  std::uint64_t offers = 0;  // such messages that it offered to the ranks of the receiver's host
   // waiting, in seconds; 0 when it was not measured
   double total_s = 0;
   double waited_s = 0;

@@ -213,12 +213,12 @@ void internode_messages::serve_pull(int puller, const message_header& pull) {
   const std::uint64_t offset = options_.sizes.offset(pull.piece);
   const std::size_t bytes = options_.sizes.in_piece(pull.piece, pull.bytes);
   const bool is_own = owner_number == number();
-  endpoint_counters::add(is_own ? counters().pieces_sent : counters().pieces_sent_for_others);
   sent_piece piece{.owner_number = owner_number,
                    .slot = pull.slot,
                    .pieces = options_.sizes.pieces(pull.bytes),
                    .is_for_other = !is_own || pull.epoch != 0};
   if (bytes == 0) return end_piece(piece);
+  endpoint_counters::add(is_own ? counters().pieces_sent : counters().pieces_sent_for_others);
   if (buffer.type != nullptr || (!is_own && !buffer.is_shared())) piece.staged = staged_copy(buffer, offset, bytes);
   const std::byte* const data = piece.staged != nullptr ? piece.staged : buffer.address + offset;
   const std::uint64_t ticket = ++tickets_;
@@ -579,7 +579,8 @@ void internode_messages::piece_received(std::uint64_t ticket, int from) {
     of->open.erase(found);
     if (piece.staged != nullptr) unpack(*of, piece);
     ranks_.count_copied(*of->to, piece.bytes);
-    endpoint_counters::add(of->is_for_other() ? counters().pieces_received_for_others : counters().pieces_received);
+    if (of->message->header.kind != header_kind::pushed)
+      endpoint_counters::add(of->is_for_other() ? counters().pieces_received_for_others : counters().pieces_received);
     of->changed = now_;
     of->patience = patience_;
     if (!of->is_for_other()) of->server = from;

@@ -16,6 +16,17 @@ constexpr int tag_of_headers = 0;  // those of pieces follow
 constexpr std::size_t most_bytes = sizeof(message_header) + message_sizes{}.most_eager;
 constexpr std::size_t receives = 8;
 
+std::size_t bytes_of(const MPI_Status& status) {
+#if MPI_VERSION >= 4
+  MPI_Count bytes = 0;
+  PMPI_Get_elements_c(&status, MPI_BYTE, &bytes);
+#else
+  int bytes = 0;
+  PMPI_Get_elements(&status, MPI_BYTE, &bytes);
+#endif
+  return static_cast<std::size_t>(bytes);
+}
+
 // Indices of what was completed, in order; they leave `list` and what belongs to it.
 template <class... Lists>
 void erase_indices(std::span<const int> indices, Lists&... lists) {
@@ -114,12 +125,10 @@ bool library_carrier::poll_headers(listener& to) {
     const int which = order[i].second;
     const auto slot = static_cast<std::size_t>(indices[which]);
     const std::byte* const bytes = room_.data() + slot * most_bytes;
-    int length = 0;
-    PMPI_Get_count(&statuses[which], MPI_BYTE, &length);
+    const std::size_t length = bytes_of(statuses[which]);
     message_header header;
     std::memcpy(&header, bytes, sizeof header);
-    to.arrived(statuses[which].MPI_SOURCE, header,
-               {bytes + sizeof header, static_cast<std::size_t>(length) - sizeof header});
+    to.arrived(statuses[which].MPI_SOURCE, header, {bytes + sizeof header, length - sizeof header});
     post(slot);
   }
   return true;

@@ -145,6 +145,32 @@ TEST_P(conformance, waiting_ranks_help) {
   }
 }
 
+// Neither side of a large message between hosts has to call MPI when a neighbour waits there.
+TEST_P(conformance, waiting_ranks_send_and_receive_between_hosts) {
+  if (how().name != "two_hosts" || ranks() != 3) GTEST_SKIP() << "a matter of two hosts, with four ranks";
+  struct {
+    const char* who;
+    bool sends, receives;  // for others
+  } const cases[] = {{"receiver", false, true}, {"sender", true, false}, {"both", true, true}};
+  for (const auto& [who, sends, receives] : cases) {
+    for (const char* const gaps : {"", " gaps"}) {
+      SCOPED_TRACE(fmt::format("{}{}", who, gaps));
+      auto counted = run_counted(with(), how(), 4, "busy_ends", fmt::format("{}{}", who, gaps));
+      const auto& ended = counted.ended;
+      auto& json = counted.statistics;
+      EXPECT_EQ(ended.output, "busy_ends ok\n") << ended.errors;
+      ASSERT_EQ(counted.ranks(), 4u) << ended.errors;
+      EXPECT_EQ(json["faults"], "");
+      if (sends) {
+        EXPECT_GT(json["ranks"][1]["pieces_sent_for_others"], 0);
+      }
+      if (receives) {
+        EXPECT_GT(json["ranks"][3]["pieces_received_for_others"], 0);
+      }
+    }
+  }
+}
+
 // Four ranks on a machine of two NUMA domains that is only said: the strategy decides which rank copies, never what
 // arrives.
 TEST_P(conformance, sharing_modes_change_only_which_rank_copies) {
