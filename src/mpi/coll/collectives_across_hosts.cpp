@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <map>
 #include <memory>
 #include <numeric>
 #include <utility>
@@ -83,6 +84,9 @@ elements block_at(const elements& whole, int rank, int ranks) {
   PMPI_Type_get_extent(whole.type, &lower, &extent);
   return {static_cast<std::byte*>(whole.address) + rank * count * extent, count, whole.type};
 }
+
+// Of windows of the library whose ranks are on several hosts; the communicators are held. With the call guard.
+std::map<MPI_Win, communicator*> made_on;
 
 }  // namespace
 
@@ -186,6 +190,36 @@ int arrive(MPI_Comm comm) {
   if (known == nullptr) return MPI_SUCCESS;
   const int error = arrive(*in, *known);
   return error == pass_through ? MPI_SUCCESS : report(comm, error);
+}
+
+void add_window(MPI_Win window, MPI_Comm comm) {
+  session* const in = session::active();
+  if (in == nullptr || !in->hosts().are_several()) return;
+  const call_guard guard(*in);
+  communicator* const known = communicators::find(comm);
+  if (known == nullptr || !known->spans_hosts()) return;
+  communicators::hold(*known);  // it may be freed before the window
+  made_on[window] = known;
+}
+
+void remove_window(MPI_Win window) {
+  session* const in = session::active();
+  if (in == nullptr || made_on.empty()) return;
+  const call_guard guard(*in);
+  const auto found = made_on.find(window);
+  if (found == made_on.end()) return;
+  communicators::release(*found->second);
+  made_on.erase(found);
+}
+
+int arrive_at_window(MPI_Win window) {
+  session* const in = session::active();
+  if (in == nullptr || !in->hosts().are_several()) return MPI_SUCCESS;
+  const call_guard guard(*in);
+  const auto found = made_on.find(window);
+  if (found == made_on.end()) return MPI_SUCCESS;
+  const int error = arrive(*in, *found->second);
+  return error == pass_through ? MPI_SUCCESS : error;
 }
 
 int run(session& in, communicator& comm, MPI_Request* request, const plan& chosen) {

@@ -37,6 +37,10 @@ int arrive(session& in, communicator& comm);
 /// The same without the call guard, in a job on several hosts, of a communicator that may be any. MPI_SUCCESS or the
 /// code of an error that was reported.
 int arrive(MPI_Comm comm);
+/// The same before a call on a window that is the library's, as far as its communicator was given here.
+int arrive_at_window(MPI_Win window);
+void add_window(MPI_Win window, MPI_Comm comm);
+void remove_window(MPI_Win window);
 
 /// Waits for it, or leaves it behind the request where there is one. `pass_through` without a plan.
 int run(session& in, communicator& comm, MPI_Request* request, const plan& chosen);

@@ -18,8 +18,8 @@ constexpr std::size_t most_open_pieces = 4;
 constexpr std::size_t most_streams = 64;
 constexpr std::size_t most_streams_for_others = 2;
 // Without a piece for so long, others are asked; each time twice as long, up to the second one.
-constexpr double patience_ns = 100'000;
-constexpr double most_patience_ns = 100'000'000;
+constexpr double timeout_ns = 100'000;
+constexpr double most_timeout_ns = 100'000'000;
 constexpr std::uint32_t most_doublings = 10;
 // So many polls pass between two looks at offers whose messages are not matched.
 constexpr std::uint32_t polls_between_looks = 256;
@@ -27,14 +27,24 @@ constexpr std::uint32_t polls_between_looks = 256;
 using guard = std::lock_guard<arena::host_lock>;
 
 // A part of a piece of a buffer with a layout, from or to contiguous memory: arguments are the buffer, the offset of
-// the piece in it, and that memory.
-void pack_entry(const board::task_view& task, std::uint64_t first, std::uint64_t last, int) noexcept {
-  reinterpret_cast<const user_buffer*>(task.arguments[0])
-      ->read(task.arguments[1] + first, last - first, reinterpret_cast<std::byte*>(task.arguments[2]) + first);
+// the piece in it, that memory, and the number of the rank that has posted the task.
+user_buffer buffer_of(const board::task_view& task) { return *reinterpret_cast<const user_buffer*>(task.arguments[0]); }
+std::byte* packed_of(const board::task_view& task, std::uint64_t first) {
+  return reinterpret_cast<std::byte*>(task.arguments[2]) + first;
 }
-void unpack_entry(const board::task_view& task, std::uint64_t first, std::uint64_t last, int) noexcept {
-  reinterpret_cast<const user_buffer*>(task.arguments[0])
-      ->write(task.arguments[1] + first, last - first, reinterpret_cast<std::byte*>(task.arguments[2]) + first);
+void count_chunks(const board::task_view& task, std::uint64_t bytes, int by) {
+  endpoint_counters& counters = engine::of_pe(by)->own().counters;
+  const bool is_own = task.arguments[3] == static_cast<std::uint64_t>(by);
+  endpoint_counters::add(is_own ? counters.chunks_copied : counters.chunks_helped,
+                         board::chunk_count(bytes, task.chunk));
+}
+void pack_entry(const board::task_view& task, std::uint64_t first, std::uint64_t last, int by) noexcept {
+  buffer_of(task).read(task.arguments[1] + first, last - first, packed_of(task, first));
+  count_chunks(task, last - first, by);
+}
+void unpack_entry(const board::task_view& task, std::uint64_t first, std::uint64_t last, int by) noexcept {
+  buffer_of(task).write(task.arguments[1] + first, last - first, packed_of(task, first));
+  count_chunks(task, last - first, by);
 }
 const board::operation_id pack_operation =
     board::operation_table::of_process().chunks.add("mpi: pack a piece for another host", &pack_entry);
@@ -44,10 +54,14 @@ const board::operation_id unpack_operation =
 // `buffer` is in a record, which all ranks of the host reach.
 bool run_together(engine& ranks, board::operation_id operation, const user_buffer& buffer, std::uint64_t offset,
                   std::byte* packed, std::size_t bytes) {
-  return bytes >= ranks.options().sharing.from && buffer.is_shared() &&
-         ranks.run_together(operation,
-                            {reinterpret_cast<std::uint64_t>(&buffer), offset, reinterpret_cast<std::uint64_t>(packed)},
-                            bytes);
+  if (bytes < ranks.options().sharing.from || !buffer.is_shared() ||
+      !ranks.run_together(
+          operation,
+          {reinterpret_cast<std::uint64_t>(&buffer), offset, reinterpret_cast<std::uint64_t>(packed), ranks.number()},
+          bytes))
+    return false;
+  endpoint_counters::add(ranks.own().counters.chunks_shared, board::chunk_count(bytes, sharing_sizes::chunk_of(bytes)));
+  return true;
 }
 
 // Contiguous bytes of it.
@@ -68,8 +82,8 @@ internode_messages::internode_messages(engine& ranks, carrier& network, job_plac
       own_(*of_host[ranks.number()]),
       options_(options),
       receivers_(places_.host_of.size()),
-      patience_(os::ns_to_ticks(patience_ns)),
-      most_patience_(os::ns_to_ticks(most_patience_ns)) {}
+      timeout_(os::ns_to_ticks(timeout_ns)),
+      most_timeout_(os::ns_to_ticks(most_timeout_ns)) {}
 
 internode_messages::~internode_messages() = default;
 
@@ -278,7 +292,7 @@ void internode_messages::end_piece(const sent_piece& piece) {
 // ---- offers: what nobody pulls may be for a rank that computes
 
 void internode_messages::offer_messages() {
-  if (now_ - looked_for_offers_ < patience_ / 2) return;
+  if (now_ - looked_for_offers_ < timeout_ / 2) return;
   looked_for_offers_ = now_;
   for (const int rank : ranks_of_host_of(places_.rank)) {
     const auto owner_number = static_cast<int>(places_.number_of[static_cast<std::size_t>(rank)]);
@@ -293,7 +307,7 @@ void internode_messages::offer_messages() {
       for (std::uint32_t i = 0; i < owner.slots(); ++i) {
         outgoing_message& slot = *owner.slot(i);
         if (!slot.is_open() || slot.offered_by >= 0 ||
-            now_ - slot.changed <= patience_ << std::min(slot.offers, most_doublings) ||
+            now_ - slot.changed <= timeout_ << std::min(slot.offers, most_doublings) ||
             !may_reach(slot.record->buffer, owner_number))
           continue;
         slot.offered_by = number();
@@ -511,7 +525,7 @@ void internode_messages::begin_stream(incoming_message& message, int owner_numbe
                       .bytes = std::min(message.bytes, to->buffer.bytes),
                       .next = message.next_piece,
                       .changed = now_,
-                      .patience = patience_,
+                      .timeout = timeout_,
                       .open = {}});
   if (epoch != 0) ++streams_for_others_;
   if (message.header.kind == header_kind::pushed)
@@ -582,7 +596,7 @@ void internode_messages::piece_received(std::uint64_t ticket, int from) {
     if (of->message->header.kind != header_kind::pushed)
       endpoint_counters::add(of->is_for_other() ? counters().pieces_received_for_others : counters().pieces_received);
     of->changed = now_;
-    of->patience = patience_;
+    of->timeout = timeout_;
     if (!of->is_for_other()) of->server = from;
     ask_for_pieces(*of);
     return end_if_done(of);
@@ -660,10 +674,10 @@ void internode_messages::stopped(int server, const message_header& header) {
 void internode_messages::ask_others() {
   for (stream& each : streams_) {
     if (each.is_for_other() || each.open.empty() || each.message->header.kind == header_kind::pushed ||
-        now_ - each.changed <= each.patience)
+        now_ - each.changed <= each.timeout)
       continue;
     each.changed = now_;
-    each.patience = std::min(each.patience * 2, most_patience_);
+    each.timeout = std::min(each.timeout * 2, most_timeout_);
     for (const int rank : ranks_of_host_of(each.message->header.from))
       for (const open_piece& piece : each.open) ask(each, piece, rank);
   }

@@ -89,7 +89,7 @@ class internode_messages final : private carrier::listener, public wait_observer
     std::uint64_t bytes = 0;  // that are wanted
     std::uint32_t next = 0;   // piece to ask for
     std::uint64_t changed = 0;
-    std::uint64_t patience = 0;
+    std::uint64_t timeout = 0;
     bool is_stopping = false;  // asks for no more
     bool is_stopped = false;   // and the server knows
     std::vector<open_piece> open;
@@ -194,8 +194,8 @@ class internode_messages final : private carrier::listener, public wait_observer
   std::size_t streams_for_others_ = 0;
   std::uint64_t now_ = 0;
   std::uint64_t looked_for_offers_ = 0;
-  const std::uint64_t patience_;
-  const std::uint64_t most_patience_;
+  const std::uint64_t timeout_;
+  const std::uint64_t most_timeout_;
   bool is_waiting_ = false;
   bool is_leaving_ = false;
 };

@@ -8,6 +8,8 @@
 #include <vector>
 
 #include "mpi/abi/exported.hpp"
+#include "mpi/coll/collectives_across_hosts.hpp"
+#include "mpi/p2p/requests.hpp"
 #include "mpi/rma/windows.hpp"
 #include "mpi/startup/session.hpp"
 
@@ -82,6 +84,7 @@ bool are_members(const std::vector<std::uint32_t>& ranks, const window& on) {
 }  // namespace tri::mpi
 
 using namespace tri::mpi;
+using tri::mpi::collectives::across_hosts::arrive_at_window;
 
 TRIREME_EXPORTED int MPI_Win_fence(int assertion, MPI_Win handle) {
   return on_window(
@@ -93,7 +96,10 @@ TRIREME_EXPORTED int MPI_Win_fence(int assertion, MPI_Win handle) {
         order_accesses();
         return MPI_SUCCESS;
       },
-      [&] { return PMPI_Win_fence(assertion, handle); });
+      [&] {
+        if (const int error = arrive_at_window(handle); error != MPI_SUCCESS) return error;
+        return PMPI_Win_fence(assertion, handle);
+      });
 }
 
 TRIREME_EXPORTED int MPI_Win_lock(int kind, int rank, int assertion, MPI_Win handle) {
@@ -244,7 +250,12 @@ TRIREME_EXPORTED int MPI_Win_wait(MPI_Win handle) {
         order_accesses();
         return MPI_SUCCESS;
       },
-      [&] { return PMPI_Win_wait(handle); });
+      [&] {
+        session* const in = session::active();
+        if (in == nullptr || !in->must_not_block()) return PMPI_Win_wait(handle);
+        const call_guard guard(*in);
+        return wait_for_library(*in, [&](int* flag) { return PMPI_Win_test(handle, flag); });
+      });
 }
 
 TRIREME_EXPORTED int MPI_Win_test(MPI_Win handle, int* flag) {

@@ -109,10 +109,18 @@ class window_creation {
   std::byte* block_ = nullptr;
 };
 
+// The members come together before they synchronize on it (arrive_at_window).
+template <class Library>
+int of_library(MPI_Comm comm, const MPI_Win* made, Library&& library) {
+  const int error = library();
+  if (error == MPI_SUCCESS) collectives::across_hosts::add_window(*made, comm);
+  return error;
+}
+
 template <class Library>
 int create(void* base, MPI_Aint bytes, MPI_Aint unit, MPI_Comm comm, MPI_Win* made, Library&& library) {
   if (const int late = collectives::across_hosts::arrive(comm); late != MPI_SUCCESS) return late;
-  const int error = library();
+  const int error = of_library(comm, made, library);
   session* const in = session::active();
   if (error != MPI_SUCCESS || in == nullptr) return error;
   window_creation creation(*in, comm);
@@ -130,7 +138,7 @@ int allocate(MPI_Aint bytes, MPI_Aint unit, MPI_Comm comm, void* base, MPI_Win* 
   if (in == nullptr) return library();
   if (const int error = collectives::across_hosts::arrive(comm); error != MPI_SUCCESS) return error;
   window_creation creation(*in, comm);
-  if (!creation.is_intercepted()) return library();
+  if (!creation.is_intercepted()) return of_library(comm, made, library);
   creation.offer_new(bytes, unit);
   if (!creation.everybody_can()) return library();
   // Open MPI has no windows on given memory in some configurations in which it allocates.
@@ -150,7 +158,7 @@ int allocate(MPI_Aint bytes, MPI_Aint unit, MPI_Comm comm, void* base, MPI_Win* 
 template <class Library>
 int allocate_shared(MPI_Comm comm, MPI_Win* made, Library&& library) {
   if (const int late = collectives::across_hosts::arrive(comm); late != MPI_SUCCESS) return late;
-  const int error = library();
+  const int error = of_library(comm, made, library);
   session* const in = session::active();
   if (error != MPI_SUCCESS || in == nullptr) return error;
   window_creation creation(*in, comm);
@@ -172,7 +180,7 @@ int allocate_shared(MPI_Comm comm, MPI_Win* made, Library&& library) {
 template <class Library>
 int create_dynamic(MPI_Comm comm, MPI_Win* made, Library&& library) {
   if (const int late = collectives::across_hosts::arrive(comm); late != MPI_SUCCESS) return late;
-  const int error = library();
+  const int error = of_library(comm, made, library);
   session* const in = session::active();
   if (error != MPI_SUCCESS || in == nullptr || !in->ranks().options().kernel_copies) return error;
   window_creation creation(*in, comm);
@@ -267,7 +275,10 @@ TRIREME_EXPORTED int MPI_Win_free(MPI_Win* handle) {
     }
   }
   if (in_use) return report_on_window(*handle, MPI_ERR_RMA_SYNC, __func__);
+  const MPI_Win before = *handle;
+  if (const int error = collectives::across_hosts::arrive_at_window(before); error != MPI_SUCCESS) return error;
   const int error = PMPI_Win_free(handle);
+  if (error == MPI_SUCCESS) collectives::across_hosts::remove_window(before);
   if (gone == nullptr) return error;
   const call_guard guard(*in);
   if (error != MPI_SUCCESS) {  // a delete function of the program refused: the window lives on, and its memory with it

@@ -243,5 +243,41 @@ TEST(progress, of_the_own_messages_comes_before_that_of_others) {
   });
 }
 
+// Rank 1 computes with a message in its inbox; rank 0 waits, and what others hosts send comes first: only when that has
+// nothing does it look after rank 1 (OUY-D10).
+std::atomic<int> network_messages{0};
+TEST(progress, of_the_network_comes_before_that_of_other_ranks) {
+  constexpr int many = 500;
+  std::atomic<bool> ready{false};
+  std::atomic<bool> looked{false};
+  network_messages = many;
+  run_on_ranks(2, {}, [&](engine& mine) {
+    if (mine.number() == 1) {
+      awaited one(mine, 0, 5);
+      mine.leave();
+      ready = true;
+      await([&] { return looked.load(); });
+      mine.wait([&] { return mine.is_done(*one.record); });
+      return;
+    }
+    await([&] { return ready.load(); });
+    send_small(mine, 1, 5);
+    mine.set_operations([](bool) {
+      const bool any = network_messages.load() > 0;
+      if (any) --network_messages;
+      return any;
+    });
+    int helped_before = 0;
+    mine.wait([&] {
+      if (network_messages.load() > 0) helped_before += static_cast<int>(mine.own().counters.helped_ranks.load());
+      return mine.own().counters.helped_ranks.load() > 0;
+    });
+    EXPECT_EQ(helped_before, 0);
+    EXPECT_EQ(network_messages.load(), 0);
+    mine.set_operations(nullptr);
+    looked = true;
+  });
+}
+
 }  // namespace
 }  // namespace tri::mpi

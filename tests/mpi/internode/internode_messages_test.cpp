@@ -10,6 +10,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cstring>
 #include <deque>
 #include <functional>
 #include <memory>
@@ -23,6 +24,7 @@
 
 #include "arena/arena.hpp"
 #include "board/board.hpp"
+#include "mpi/datatypes/layout/layout_encoder.hpp"
 
 namespace tri::mpi {
 namespace {
@@ -177,7 +179,8 @@ using action = std::function<bool(job&, int rank)>;
 
 class job {
  public:
-  job() : file_(arena::create_window_file(window_bytes)), space_({.window_bytes = window_bytes}, {file_}, 0, [] {}) {
+  explicit job(const message_sizes& used = sizes)
+      : file_(arena::create_window_file(window_bytes)), space_({.window_bytes = window_bytes}, {file_}, 0, [] {}) {
     for (std::uint32_t rank = 0; rank < ranks; ++rank) {
       endpoints_.push_back(make_endpoint(space_.heap(), rank, ranks));
       messages_.push_back(make_host_messages(space_.heap(), ranks));
@@ -191,7 +194,7 @@ class job {
       made->ranks->set_shared_memory([](const void* address, std::size_t) { return const_cast<void*>(address); });
       made->messages = std::make_unique<internode_messages>(
           *made->ranks, made->network, job_places{static_cast<int>(rank), {0, 1, 2, 3}, {0, 0, 1, 1}, {{0, 1}, {2, 3}}},
-          messages_, internode_options{sizes, &clock_of_test});
+          messages_, internode_options{used, &clock_of_test});
     }
   }
   ~job() {
@@ -691,6 +694,90 @@ TEST(InternodeMessages, RanksAsThreads) {
   for (int rank = 0; rank < ranks; ++rank) threads.emplace_back(body, rank);
   for (std::thread& each : threads) each.join();
   in.check_quiet();
+}
+
+// Eight bytes of every sixteen, in a layout that all ranks of the host reach.
+class data_with_gaps {
+ public:
+  data_with_gaps(engine& of, std::size_t count) : blocks_(of.blocks()), count_(count), bytes_(count * 16) {
+    const owned_layout made = encode(datatype::resized(datatype::basic(element_kind::float64), 0, 16));
+    void* const place = blocks_.allocate(made.bytes());
+    std::memcpy(place, made.get(), made.bytes());
+    type_ = static_cast<const layout*>(place);
+  }
+  ~data_with_gaps() { blocks_.release(const_cast<layout*>(type_)); }
+  data_with_gaps(const data_with_gaps&) = delete;
+  data_with_gaps& operator=(const data_with_gaps&) = delete;
+  void fill() {
+    for (std::size_t i = 0; i < bytes_.size(); ++i) bytes_[i] = expected(i);
+  }
+  bool is_whole() const {
+    for (std::size_t i = 0; i < bytes_.size(); ++i)
+      if (bytes_[i] != (i % 16 < 8 ? expected(i) : std::byte{0})) return false;
+    return true;
+  }
+  user_buffer described() { return {bytes_.data(), count_ * 8, type_, count_}; }
+
+ private:
+  static std::byte expected(std::size_t i) { return static_cast<std::byte>(i * 7 + (i >> 9) + 1); }
+  arena::block_cache& blocks_;
+  std::size_t count_;
+  std::vector<std::byte> bytes_;
+  const layout* type_ = nullptr;
+};
+
+// Ranks 0 and 2 exchange data with gaps; their neighbours wait. Until each of these has packed and unpacked some.
+TEST(InternodeMessages, WaitingRanksPackAndUnpack) {
+  constexpr int most_rounds = 2000;
+  job in(message_sizes{});
+  in.deliver_at_once();
+  std::atomic<bool> is_over{false};
+  std::atomic<int> at_end{0};
+  const auto helped = [&](int rank) { return in.ranks_of(rank).own().counters.chunks_helped.load() > 0; };
+  const auto body = [&](int rank) {
+    engine& mine = in.ranks_of(rank);
+    internode_messages& messages = in.messages_of(rank);
+    mine.set_wait_observer(&messages);
+    const auto wait = [&](const std::function<bool()>& done) {
+      mine.wait(
+          [&] {
+            messages.poll();
+            return done();
+          },
+          true);
+    };
+    if (rank % 2 != 0) {
+      wait([&] { return is_over.load(); });
+    } else {
+      for (int round = 0; round < most_rounds && !(helped(1) && helped(3)); ++round) {
+        data_with_gaps data(mine, 1 << 17);
+        if ((rank == 0) == (round % 2 == 0)) {
+          data.fill();
+          send_record* const record =
+              messages.send(rank ^ 2, {1, rank, round}, data.described(), send_mode::synchronous);
+          wait([&] { return record->is_complete(); });
+          mine.release(record);
+        } else {
+          receive_record* const record = mine.make_receive({1, rank ^ 2, round}, data.described());
+          mine.post(*record);
+          wait([&] { return mine.is_done(*record); });
+          mine.release(record);
+          EXPECT_TRUE(data.is_whole()) << round;
+        }
+      }
+      is_over = true;
+    }
+    ++at_end;
+    wait([&] { return at_end.load() == ranks; });
+  };
+  std::vector<std::thread> threads;
+  for (int rank = 0; rank < ranks; ++rank) threads.emplace_back(body, rank);
+  for (std::thread& each : threads) each.join();
+  in.check_quiet();
+  EXPECT_TRUE(helped(1));
+  EXPECT_TRUE(helped(3));
+  EXPECT_EQ(in.counted(&endpoint_counters::chunks_shared),
+            in.counted(&endpoint_counters::chunks_copied) + in.counted(&endpoint_counters::chunks_helped));
 }
 
 TEST(InternodeMessages, ManyMessagesInAnyOrderOfSteps) {

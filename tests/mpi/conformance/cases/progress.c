@@ -272,11 +272,47 @@ static void any_source_receives_of_ready_sends(void) {
   }
 }
 
+/* Begun before the members of a window synchronize, ended afterwards; the other side does it before. */
+static void messages_beside_fences(void) {
+  enum { bytes = 1 << 20 };
+  const int half = rank_count / 2;
+  const int peer = my_rank < half ? my_rank + half : my_rank < 2 * half ? my_rank - half : MPI_PROC_NULL;
+  const int small[] = {100000, bytes};
+  char* const buffer = allocate(bytes);
+  MPI_Win window;
+  MPI_Win_create(buffer, 0, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &window);
+  MPI_Win_fence(0, window);
+  for (int sends_first = 0; sends_first < 2; ++sends_first) {
+    for (int i = 0; i < 2; ++i) {
+      MPI_Request request = MPI_REQUEST_NULL;
+      const int is_nonblocking = (my_rank < half) == (sends_first != 0);
+      if (my_rank < half) {
+        fill(buffer, (size_t)small[i], 7);
+        if (is_nonblocking)
+          MPI_Isend(buffer, small[i], MPI_CHAR, peer, i, MPI_COMM_WORLD, &request);
+        else
+          MPI_Send(buffer, small[i], MPI_CHAR, peer, i, MPI_COMM_WORLD);
+      } else {
+        if (is_nonblocking)
+          MPI_Irecv(buffer, small[i], MPI_CHAR, peer, i, MPI_COMM_WORLD, &request);
+        else
+          MPI_Recv(buffer, small[i], MPI_CHAR, peer, i, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+      }
+      MPI_Win_fence(0, window);
+      MPI_Wait(&request, MPI_STATUS_IGNORE);
+      if (my_rank >= half && peer != MPI_PROC_NULL) VERIFY(buffer, (size_t)small[i], 7);
+    }
+  }
+  MPI_Win_free(&window);
+  free(buffer);
+}
+
 const struct conformance_case progress_cases[] = {
     {"any_source_receives_in_joint_operations", 2, any_source_receives_in_joint_operations},
     {"any_source_receives_beside_new_communicators", 2, any_source_receives_beside_new_communicators},
     {"any_source_receives_and_disconnect", 2, any_source_receives_and_disconnect},
     {"any_source_receives_of_ready_sends", 2, any_source_receives_of_ready_sends},
+    {"messages_beside_fences", 2, messages_beside_fences},
     {"small_synchronous_sends_to_a_rank_in_another_call", 2, small_synchronous_sends},
     {"synchronous_sends_to_a_rank_in_another_call", 2, synchronous_sends},
     {"large_sends_to_a_rank_in_another_call", 2, large_sends},
