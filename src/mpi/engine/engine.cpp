@@ -160,8 +160,16 @@ send_record* engine::make_send(const message_key& key, const user_buffer& data, 
   return &record;
 }
 
+void engine::arrived(const message_key& key, std::span<const std::byte> data) {
+  keeps_api_mutex_ = true;
+  push_with_data(own_, key, {const_cast<std::byte*>(data.data()), data.size()});
+  keeps_api_mutex_ = false;
+}
+
 void engine::push_arrived(std::uint32_t target, incoming_message& message) {
+  keeps_api_mutex_ = true;
   push_node(*endpoints_[target], message_kind::rendezvous, message);
+  keeps_api_mutex_ = false;
 }
 
 // The data at an address valid in all processes of the host, or as memory of ours alone.
@@ -428,6 +436,11 @@ void engine::count_received(endpoint& owner) {
 void engine::copy_later(copy_list& later, send_record& from, receive_record& to) {
   endpoint_counters::add(to.owner->received.rendezvous_bytes, std::min(from.bytes, to.buffer.bytes));
   later.add(from, to);
+  // It does not wait for its message, but for pieces of it.
+  if (from.is_of_other_host && to.owner == &own_ && !to.is_awaited) {
+    to.is_awaited = true;
+    ++awaited_;
+  }
 }
 
 void engine::take_cell(endpoint& owner, const inbox_cell& cell, copy_list& later) {

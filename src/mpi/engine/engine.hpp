@@ -65,11 +65,11 @@ struct found_message {
   std::uint64_t bytes = 0;
 };
 
-/// Who wants to know whether a rank waits in MPI.
+/// Who wants to know whether a rank waits in MPI. Several threads may.
 class wait_observer {
  public:
   virtual void wait_begins() = 0;
-  /// Before the rank computes again.
+  /// Before the thread computes again.
   virtual void wait_ends() = 0;
 
  protected:
@@ -132,10 +132,8 @@ class engine {
   bool has_open_receives() const { return awaited_ > 0; }
 
   // Messages from and to other hosts (internode/internode_messages.hpp). Their senders count them.
-  /// One has come for this rank, with its data.
-  void arrived(const message_key& key, std::span<const std::byte> data) {
-    push_with_data(own_, key, {const_cast<std::byte*>(data.data()), data.size()});
-  }
+  /// One has come for this rank, with its data. This and the next keep the API mutex: the caller may hold locks.
+  void arrived(const message_key& key, std::span<const std::byte> data);
   /// One has come for a rank of the host, without; the engine matches it, and then calls `match` of it.
   void push_arrived(std::uint32_t target, incoming_message& message);
   /// For a message that goes to another host; in mode `buffered` with a copy of the data. Throws arena_exhausted.
@@ -161,17 +159,19 @@ class engine {
 
   /// One poll of our inbox, and now and then of what others need from us (a program may poll in a loop instead of
   /// waiting); true if something was done. Takes no longer than a chunk of a shared copy.
-  bool progress();
+  /// `asks_others`: the program looks for what sends no wake-up (messages of other hosts).
+  bool progress(bool asks_others = false);
   /// The outcome of a call of the program that polls (MPI_Test, MPI_Iprobe, a window's value that is read again).
   /// Programs put such calls into loops: when unsuccessful calls follow each other closely, the rank does what it would
   /// do in a wait, and returns soon. `polled` false: nothing was found.
   void polled(bool found);
   /// Returns when `done()`; meanwhile helps other ranks, yields the core, or sleeps. `done` may poll a source that
   /// sends no wake-up (the MPI library): then `asks_others`, and sleeps are short.
+  /// `is_of_program`: the rank is in a call meanwhile, and the wait's observer is told.
   template <class Done>
-  void wait(Done&& done, bool asks_others = false) {
+  void wait(Done&& done, bool asks_others = false, bool is_of_program = true) {
     if (done()) return;
-    begin_wait();
+    begin_wait(is_of_program);
     bool ended = false;  // not called again once it returned true: it may have consumed what it found
     while (!ended) {
       const bool may_sleep = step_of_wait();
@@ -195,7 +195,7 @@ class engine {
       }
       if (!ended) ended = done();
     }
-    end_wait();
+    end_wait(is_of_program);
   }
   /// Something that a rank waits for outside of its messages has happened.
   void wake(std::uint32_t rank) { endpoints_[rank]->inbox.wake(); }
@@ -320,9 +320,9 @@ class engine {
     return advance_operations_ != nullptr && advance_operations_(before_sleep);
   }
   void poll_library();
-  void begin_wait();
+  void begin_wait(bool is_of_program);
   bool step_of_wait();  // true: nothing to do for long, so sleep
-  void end_wait();
+  void end_wait(bool is_of_program);
   void sleep(std::uint32_t heard, bool asks_others);
   void nap();
   void yield(arena::wait_policy& policy);
@@ -344,6 +344,7 @@ class engine {
   void (*library_progress_)() = nullptr;
   bool (*advance_operations_)(bool) = nullptr;
   wait_observer* wait_observer_ = nullptr;
+  bool keeps_api_mutex_ = false;
   bool asks_others_ = false;
   arena::wait_policy waiting_;
   arena::wait_policy polling_;

@@ -19,10 +19,10 @@ constexpr std::int64_t longest_sleep_beside_library_ns = 1'000'000;
 
 }  // namespace
 
-bool engine::progress() {
+bool engine::progress(bool asks_others) {
   bool worked = own_.inbox.has_message() && drain(own_);
   if (finish_copies()) worked = true;
-  if (advance_operations()) worked = true;
+  if (advance_operations(asks_others || (options_.several_hosts && awaited_ > 0))) worked = true;
   // One chunk at a time: the program has other work.
   if (!worked) worked = help_with_copies([] { return false; });
   return worked || help_others();
@@ -53,19 +53,19 @@ bool engine::progress_for(endpoint& owner) {
 
 // ---- waiting
 
-void engine::begin_wait() {
+void engine::begin_wait(bool is_of_program) {
   if (waits_++ == 0) {
     withdraw_progress();  // we make our own progress now
-    if (wait_observer_ != nullptr) wait_observer_->wait_begins();
     if (options_.measures_time) wait_began_ = os::ticks();
   }
+  if (is_of_program && wait_observer_ != nullptr) wait_observer_->wait_begins();
   waiting_.busy();
 }
 
-void engine::end_wait() {
+void engine::end_wait(bool is_of_program) {
   publish_activity(activity::busy);
   shared_copies_ = {};  // what is still on the board now also waits for the program
-  if (waits_ == 1 && wait_observer_ != nullptr) wait_observer_->wait_ends();
+  if (is_of_program && wait_observer_ != nullptr) wait_observer_->wait_ends();
   if (--waits_ == 0 && options_.measures_time)
     endpoint_counters::add(own_.counters.waited_ticks, os::ticks() - wait_began_);
 }
@@ -224,9 +224,10 @@ bool engine::has_its_share_of_cores() {
 
 // Yields the core to any runnable thread, and the API mutex to the other threads of the process.
 void engine::yield() {
-  if (api_mutex_ != nullptr) api_mutex_->unlock();
+  const bool gives_mutex = api_mutex_ != nullptr && !keeps_api_mutex_;
+  if (gives_mutex) api_mutex_->unlock();
   sched_yield();
-  if (api_mutex_ != nullptr) api_mutex_->lock();
+  if (gives_mutex) api_mutex_->lock();
 }
 
 void engine::sleep(std::uint32_t heard, bool asks_others) {

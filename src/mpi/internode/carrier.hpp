@@ -1,5 +1,5 @@
-// What carries headers and pieces between hosts: the MPI library (library_carrier.hpp), or a network of a test. Headers
-// from one rank to another stay in order; so do pieces with the same tag.
+// What carries headers and pieces between hosts: the MPI library (library_carrier.hpp), or a network of a test. Pieces
+// with the same tag stay in order; headers may overtake each other.
 #pragma once
 
 #include <cstddef>
@@ -17,7 +17,7 @@ class carrier {
    public:
     virtual void arrived(int from, const message_header& header, std::span<const std::byte> data) = 0;
     virtual void piece_sent(std::uint64_t ticket) = 0;
-    virtual void piece_received(std::uint64_t ticket, int from) = 0;
+    virtual void piece_received(std::uint64_t ticket) = 0;
 
    protected:
     ~listener() = default;
@@ -34,6 +34,8 @@ class carrier {
   virtual void cancel_receive(std::uint64_t ticket) = 0;
   /// True: something has happened.
   virtual bool poll(listener& to) = 0;
+  /// Of headers and their data that it has copied and not sent yet.
+  virtual std::size_t bytes_under_way() const = 0;
   /// Pieces are told apart by tags from 0 to this one.
   virtual int largest_tag() const = 0;
 };

@@ -17,9 +17,9 @@ constexpr std::size_t most_open_pieces = 4;
 // Messages that a rank pulls at a time, of its own, and for others.
 constexpr std::size_t most_streams = 64;
 constexpr std::size_t most_streams_for_others = 2;
-// Without a piece for so long, others are asked; each time twice as long, up to the second one.
+// A message of which no piece moves for so long may be one between ranks that compute. It is offered, each time after
+// twice as long.
 constexpr double timeout_ns = 100'000;
-constexpr double most_timeout_ns = 100'000'000;
 constexpr std::uint32_t most_doublings = 10;
 // So many polls pass between two looks at offers whose messages are not matched.
 constexpr std::uint32_t polls_between_looks = 256;
@@ -81,9 +81,8 @@ internode_messages::internode_messages(engine& ranks, carrier& network, job_plac
       of_host_(of_host),
       own_(*of_host[ranks.number()]),
       options_(options),
-      receivers_(places_.host_of.size()),
-      timeout_(os::ns_to_ticks(timeout_ns)),
-      most_timeout_(os::ns_to_ticks(most_timeout_ns)) {}
+      peers_(places_.host_of.size()),
+      timeout_(os::ns_to_ticks(timeout_ns)) {}
 
 internode_messages::~internode_messages() = default;
 
@@ -91,9 +90,10 @@ internode_messages::~internode_messages() = default;
 
 send_record* internode_messages::send(int to, const message_key& key, const user_buffer& data, send_mode mode) {
   message_header header{.kind = header_kind::eager, .key = key, .bytes = data.bytes, .from = places_.rank, .to = to};
-  receiver& there = receivers_[static_cast<std::size_t>(to)];
+  peer& there = peers_[static_cast<std::size_t>(to)];
   header.sequence = there.next;
-  if (mode != send_mode::synchronous && data.bytes <= options_.sizes.most_eager) {
+  const bool is_late = network_.bytes_under_way() > options_.most_bytes_under_way && data.bytes > 0;
+  if (mode != send_mode::synchronous && data.bytes <= options_.sizes.most_eager && !is_late) {
     std::vector<std::byte> packed;
     const std::byte* bytes = data.address;
     if (data.type != nullptr) {
@@ -101,7 +101,7 @@ send_record* internode_messages::send(int to, const message_key& key, const user
       data.read(0, data.bytes, packed.data());
       bytes = packed.data();
     }
-    network_.send(to, header, {bytes, data.bytes});
+    tell(to, header, {bytes, data.bytes});
     ++there.next;
     endpoint_counters::add(counters().eager);
     return nullptr;
@@ -115,14 +115,14 @@ send_record* internode_messages::send(int to, const message_key& key, const user
 }
 
 // The tag is free: what had it last has been received. When half of the tags may be taken the receiver is asked.
-bool internode_messages::may_push(receiver& to, const message_header& header) {
+bool internode_messages::may_push(peer& to, const message_header& header) {
   const std::uint32_t open = to.next - to.received;
   const auto tags = static_cast<std::uint32_t>(tags_of_each_kind());
   if (open >= tags / 2 && !to.is_asked) {
     to.is_asked = true;
     message_header question = header;
     question.kind = header_kind::query;
-    network_.send(header.to, question, {});
+    tell(header.to, question);
   }
   return open < tags;
 }
@@ -138,7 +138,7 @@ void internode_messages::answer(int from) {
           is_before(each->header.sequence, header.sequence))
         header.sequence = each->header.sequence;
   }
-  network_.send(from, header, {});
+  tell(from, header);
 }
 
 send_record* internode_messages::push(message_header& header, const user_buffer& data, send_mode mode) {
@@ -153,7 +153,7 @@ send_record* internode_messages::push(message_header& header, const user_buffer&
   }
   header.kind = header_kind::pushed;
   header.tag = tags_of_each_kind() + static_cast<int>(header.sequence % static_cast<unsigned>(tags_of_each_kind()));
-  network_.send(header.to, header, {});
+  tell(header.to, header);
   const std::uint64_t ticket = ++tickets_;
   sending_.emplace(ticket, piece);
   network_.send_piece(header.to, header.tag, {piece.staged != nullptr ? piece.staged : buffer.address, data.bytes},
@@ -182,7 +182,7 @@ send_record* internode_messages::offer_to_pull(message_header& header, const use
     slot->request = header;
   }
   own_.sending.fetch_add(1, std::memory_order_relaxed);  // relaxed: a hint
-  network_.send(header.to, header, {});
+  tell(header.to, header);
   return record;
 }
 
@@ -206,11 +206,11 @@ std::uint32_t internode_messages::take_slot(outgoing_message*& slot) {
   return number;
 }
 
-// A rank of the receiver's host wants a piece. Pieces are sent in their order, and once: the others of the host may
+// A rank of the receiver's host wants a piece. Pieces are sent in their order, and once: another rank of this host may
 // have been asked, too.
 void internode_messages::serve_pull(int puller, const message_header& pull) {
-  if (pull.epoch != 0 && pull.epoch != epoch_) return;  // has been told so
   const auto owner_number = static_cast<int>(places_.number_of[static_cast<std::size_t>(pull.from)]);
+  if (pull.epoch != 0 && (pull.epoch != epoch_ || is_leaving_)) return;  // has been told so, or will be
   host_messages& owner = *of_host_[static_cast<std::size_t>(owner_number)];
   send_record* record = nullptr;
   {
@@ -230,7 +230,8 @@ void internode_messages::serve_pull(int puller, const message_header& pull) {
   sent_piece piece{.owner_number = owner_number,
                    .slot = pull.slot,
                    .pieces = options_.sizes.pieces(pull.bytes),
-                   .is_for_other = !is_own || pull.epoch != 0};
+                   .puller = puller,
+                   .is_offered = pull.epoch != 0};
   if (bytes == 0) return end_piece(piece);
   endpoint_counters::add(is_own ? counters().pieces_sent : counters().pieces_sent_for_others);
   if (buffer.type != nullptr || (!is_own && !buffer.is_shared())) piece.staged = staged_copy(buffer, offset, bytes);
@@ -307,7 +308,7 @@ void internode_messages::offer_messages() {
       for (std::uint32_t i = 0; i < owner.slots(); ++i) {
         outgoing_message& slot = *owner.slot(i);
         if (!slot.is_open() || slot.offered_by >= 0 ||
-            now_ - slot.changed <= timeout_ << std::min(slot.offers, most_doublings) ||
+            !is_past(slot.changed, timeout_ << std::min(slot.offers, most_doublings)) ||
             !may_reach(slot.record->buffer, owner_number))
           continue;
         slot.offered_by = number();
@@ -325,12 +326,11 @@ void internode_messages::offer_messages() {
   }
 }
 
-// But not to the receiver.
 void internode_messages::send_to_host_of_receiver(const message_header& header) {
-  for (const int each : ranks_of_host_of(header.to))
-    if (each != header.to) network_.send(each, header, {});
+  for (const int each : ranks_of_host_of(header.to)) tell(each, header);
 }
 
+// No piece is on its way under them.
 void internode_messages::withdraw_offers() {
   if (made_offers_.empty()) return;
   for (const made_offer& each : made_offers_) {
@@ -349,45 +349,88 @@ void internode_messages::withdraw_offers() {
     send_to_host_of_receiver(header);
   }
   made_offers_.clear();
+  withdrawals_.clear();  // answered by that
   ++epoch_;
 }
 
-void internode_messages::withdrawn(int puller, const message_header& of) {
-  if (of.epoch != epoch_) return;  // has been told that we have stopped
-  message_header answer = of;
-  {
-    host_messages& owner = *of_host_[places_.number_of[static_cast<std::size_t>(of.from)]];
-    const guard locked(owner.lock);
-    const outgoing_message& slot = *owner.slot(of.slot);
-    if (!slot.is(of.generation)) return;  // all that was asked for is on its way
-    answer.piece = slot.next_piece;
+// As soon as nothing is on its way to the rank that has withdrawn.
+void internode_messages::answer_withdrawals() {
+  for (std::size_t i = 0; i < withdrawals_.size();) {
+    const auto [puller, of] = withdrawals_[i];
+    const auto owner_number = static_cast<int>(places_.number_of[static_cast<std::size_t>(of.from)]);
+    if (std::ranges::any_of(sending_, [&, puller = puller, &of = of](const auto& each) {
+          const sent_piece& piece = each.second;
+          return piece.is_offered && piece.puller == puller && piece.owner_number == owner_number &&
+                 piece.slot == of.slot;
+        })) {
+      ++i;
+      continue;
+    }
+    message_header answer = of;
+    withdrawals_.erase(withdrawals_.begin() + static_cast<std::ptrdiff_t>(i));
+    {
+      host_messages& owner = *of_host_[static_cast<std::size_t>(owner_number)];
+      const guard locked(owner.lock);
+      const outgoing_message& slot = *owner.slot(answer.slot);
+      if (!slot.is(answer.generation)) continue;  // it has been sent whole
+      answer.piece = slot.next_piece;
+    }
+    answer.kind = header_kind::released;
+    tell(puller, answer);
   }
-  answer.kind = header_kind::stopped;
-  network_.send(puller, answer, {});
 }
 
 // ---- messages arrive
 
+void internode_messages::tell(int to, message_header header, std::span<const std::byte> data) {
+  header.number = peers_[static_cast<std::size_t>(to)].headers_sent++;
+  network_.send(to, header, data);
+}
+
+// One at a time from each rank, in their order.
 void internode_messages::arrived(int from, const message_header& header, std::span<const std::byte> data) {
+  std::uint32_t& heard = peers_[static_cast<std::size_t>(from)].headers_heard;
+  if (header.number != heard) {
+    early_.emplace(std::pair(from, header.number), early_header{header, {data.begin(), data.end()}});
+    return;
+  }
+  hear(from, header, data);
+  for (++heard; !early_.empty(); ++heard) {
+    const auto next = early_.find({from, heard});
+    if (next == early_.end()) return;
+    hear(from, next->second.header, next->second.data);
+    early_.erase(next);
+  }
+}
+
+void internode_messages::hear(int from, const message_header& header, std::span<const std::byte> data) {
   switch (header.kind) {
     case header_kind::eager:
       return eager_arrived(header, data);
     case header_kind::offer:
-      offers_.push_back({header, from});
-      [[fallthrough]];
+      if (request_arrived(header)) offers_.push_back({header, from});
+      return;
     case header_kind::request:
     case header_kind::pushed:
-      return request_arrived(header);
+      request_arrived(header);
+      return;
     case header_kind::pull:
       return serve_pull(from, header);
     case header_kind::withdraw:
-      return withdrawn(from, header);
+      if (header.epoch == epoch_) withdrawals_.emplace_back(from, header);  // otherwise it has been told `stopped`
+      return;
     case header_kind::stopped:
-      return stopped(from, header);
+      std::erase_if(offers_, [&](const offer& each) {
+        return each.server == from && each.header.epoch == header.epoch && each.header.from == header.from &&
+               each.header.to == header.to && each.header.sequence == header.sequence;
+      });
+      return stop_pulling(from, header);
+    case header_kind::released:
+      return stop_pulling(from, header);
     case header_kind::query:
       return answer(from);
     case header_kind::answer: {
-      receiver& to = receivers_[static_cast<std::size_t>(from)];
+      peer& to = peers_[static_cast<std::size_t>(from)];
       to.received = header.sequence;
       to.is_asked = false;
       return;
@@ -397,24 +440,18 @@ void internode_messages::arrived(int from, const message_header& header, std::sp
 
 void internode_messages::eager_arrived(const message_header& header, std::span<const std::byte> data) {
   const guard locked(own_.lock);
-  std::uint32_t& expected = own_.expected[header.from];
-  if (header.sequence != expected) {
-    parked_.emplace(std::pair(header.from, header.sequence),
-                    parked{header.key, std::vector<std::byte>(data.begin(), data.end())});
-    return;
-  }
-  ++expected;
+  ++own_.expected[header.from];  // all before it have been heard of
   ranks_.arrived(header.key, data);
   deliver_in_order(own_, number(), header.from);
 }
 
-// It may have been heard of before: from its sender, or from a rank that has offered it.
-void internode_messages::request_arrived(const message_header& header) {
+// It may have been heard of before: from its sender, or from a rank that has offered it. False: it has been received.
+bool internode_messages::request_arrived(const message_header& header) {
   const auto owner_number = static_cast<int>(places_.number_of[static_cast<std::size_t>(header.to)]);
   host_messages& owner = *of_host_[static_cast<std::size_t>(owner_number)];
   const guard locked(owner.lock);
-  if (is_before(header.sequence, owner.expected[header.from]) || find(owner, header.from, header.sequence) != nullptr)
-    return;
+  if (find(owner, header.from, header.sequence) != nullptr) return true;
+  if (is_before(header.sequence, owner.expected[header.from])) return false;
   auto* const made = new (ranks_.blocks().allocate(sizeof(incoming_message))) incoming_message;
   made->key = header.key;
   made->bytes = header.bytes;
@@ -425,7 +462,9 @@ void internode_messages::request_arrived(const message_header& header) {
   made->matched = &owner.matched;
   made->next = owner.incoming;
   owner.incoming = made;
+  if (header.kind == header_kind::offer) made->header.kind = header_kind::request;
   deliver_in_order(owner, owner_number, header.from);
+  return true;
 }
 
 incoming_message* internode_messages::find(host_messages& owner, int from, std::uint32_t sequence) {
@@ -434,19 +473,11 @@ incoming_message* internode_messages::find(host_messages& owner, int from, std::
   return each;
 }
 
-// With the lock: what is next from that rank goes to the engine. What is parked here has to wait for a longer eager
-// message alone, because requests and headers of pushed data are never overtaken.
+// With the lock: what is next from that rank goes to the engine.
 void internode_messages::deliver_in_order(host_messages& owner, int owner_number, int from) {
-  for (std::uint32_t& expected = owner.expected[from];; ++expected) {
-    if (incoming_message* const next = find(owner, from, expected)) {
-      ranks_.push_arrived(static_cast<std::uint32_t>(owner_number), *next);
-      continue;
-    }
-    const auto early = &owner == &own_ ? parked_.find({from, expected}) : parked_.end();
-    if (early == parked_.end()) return;
-    ranks_.arrived(early->second.key, early->second.data);
-    parked_.erase(early);
-  }
+  std::uint32_t& expected = owner.expected[from];
+  for (incoming_message* next = nullptr; (next = find(owner, from, expected)) != nullptr; ++expected)
+    ranks_.push_arrived(static_cast<std::uint32_t>(owner_number), *next);
 }
 
 // ---- pulling
@@ -461,12 +492,16 @@ bool internode_messages::pull_own() {
   // relaxed: a hint
   if (own_.matched.load(std::memory_order_relaxed) == 0 || own >= most_own_streams()) return false;
   const std::size_t room = most_own_streams() - own;
+  // A program that only looks now and then leaves the message to a rank that waits, if there is one.
+  const bool stays = is_waiting_ || now_ - polled_before_ < timeout_ / 4;
   std::vector<incoming_message*> mine;
   {
     const guard locked(own_.lock);
     for (incoming_message* each = own_.incoming; each != nullptr && mine.size() < room; each = each->next) {
       if (each->puller >= 0 || each->receive.load(std::memory_order_acquire) == nullptr)
         continue;  // pairs: incoming.receive
+      if (each->waits_since == 0) each->waits_since = now_;
+      if (!stays && !is_past(each->waits_since, timeout_)) continue;
       each->puller = number();
       mine.push_back(each);
     }
@@ -476,27 +511,28 @@ bool internode_messages::pull_own() {
   return !mine.empty();
 }
 
-// Ranks that compute, of whose messages somebody has told us who sends them.
-bool internode_messages::help_others() {
+// For ranks that compute, where somebody has told us who sends their messages.
+bool internode_messages::look_at_offers() {
+  const bool may_help = is_waiting_ && !is_leaving_ && streams_for_others_ < most_streams_for_others;
   const bool looks_at_all = ++looks_ % polls_between_looks == 0;
-  bool worked = false;
   for (std::size_t i = 0; i < offers_.size();) {
     const auto [header, server] = offers_[i];
     const auto owner_number = static_cast<int>(places_.number_of[static_cast<std::size_t>(header.to)]);
     host_messages& owner = *of_host_[static_cast<std::size_t>(owner_number)];
     // relaxed: hints
-    const bool may_help = owner.matched.load(std::memory_order_relaxed) > 0 &&
-                          !owner.waits.load(std::memory_order_relaxed) && streams_for_others_ < most_streams_for_others;
+    const bool may_need_help = may_help && owner_number != number() &&
+                               owner.matched.load(std::memory_order_relaxed) > 0 &&
+                               !owner.waits.load(std::memory_order_relaxed);
     incoming_message* claimed = nullptr;
     bool is_over = false;
-    if (may_help || looks_at_all) {
+    if (may_need_help || looks_at_all) {
       const guard locked(owner.lock);
       incoming_message* const found = find(owner, header.from, header.sequence);
       is_over = found == nullptr && is_before(header.sequence, owner.expected[header.from]);
       receive_record* const to =
           found == nullptr ? nullptr : found->receive.load(std::memory_order_acquire);  // pairs: incoming.receive
       // That an empty piece was asked for is known to its receiver alone, so it has to ask a rank that always answers.
-      if (may_help && to != nullptr && found->puller < 0 && std::min(found->bytes, to->buffer.bytes) > 0 &&
+      if (may_need_help && to != nullptr && found->puller < 0 && std::min(found->bytes, to->buffer.bytes) > 0 &&
           may_reach(to->buffer, owner_number)) {
         claimed = found;
         claimed->puller = number();
@@ -505,14 +541,14 @@ bool internode_messages::help_others() {
     if (claimed != nullptr) {
       owner.matched.fetch_sub(1, std::memory_order_relaxed);  // relaxed: a hint
       begin_stream(*claimed, owner_number, server, header.epoch);
-      worked = true;
+      return true;
     }
     if (is_over)
       offers_.erase(offers_.begin() + static_cast<std::ptrdiff_t>(i));
     else
       ++i;
   }
-  return worked;
+  return false;
 }
 
 void internode_messages::begin_stream(incoming_message& message, int owner_number, int server, std::uint32_t epoch) {
@@ -520,14 +556,14 @@ void internode_messages::begin_stream(incoming_message& message, int owner_numbe
   streams_.push_back({.message = &message,
                       .to = to,
                       .owner_number = owner_number,
+                      .is_own = owner_number == number(),
                       .server = server,
                       .epoch = epoch,
                       .bytes = std::min(message.bytes, to->buffer.bytes),
                       .next = message.next_piece,
                       .changed = now_,
-                      .timeout = timeout_,
                       .open = {}});
-  if (epoch != 0) ++streams_for_others_;
+  if (owner_number != number()) ++streams_for_others_;
   if (message.header.kind == header_kind::pushed)
     receive_pushed(streams_.back());
   else
@@ -549,7 +585,7 @@ void internode_messages::receive_pushed(stream& of) {
 
 void internode_messages::ask_for_pieces(stream& of) {
   const user_buffer& buffer = of.to->buffer;
-  const bool is_direct = buffer.type == nullptr && (buffer.is_shared() || !of.is_for_other());
+  const bool is_direct = buffer.type == nullptr && (buffer.is_shared() || of.is_own);
   while (!of.is_stopping && of.next < pieces_of(of) && of.open.size() < most_open_pieces) {
     open_piece piece{.piece = of.next++, .bytes = options_.sizes.in_piece(of.next - 1, of.bytes)};
     if (piece.bytes > 0) {
@@ -581,10 +617,10 @@ void internode_messages::ask(const stream& of, const open_piece& piece, int serv
   header.piece = piece.piece;
   header.tag = piece.tag;
   header.epoch = of.epoch;
-  network_.send(server, header, {});
+  tell(server, header);
 }
 
-void internode_messages::piece_received(std::uint64_t ticket, int from) {
+void internode_messages::piece_received(std::uint64_t ticket) {
   for (auto of = streams_.begin(); of != streams_.end(); ++of) {
     const auto found = std::ranges::find(of->open, ticket, &open_piece::ticket);
     if (found == of->open.end()) continue;
@@ -594,10 +630,8 @@ void internode_messages::piece_received(std::uint64_t ticket, int from) {
     if (piece.staged != nullptr) unpack(*of, piece);
     ranks_.count_copied(*of->to, piece.bytes);
     if (of->message->header.kind != header_kind::pushed)
-      endpoint_counters::add(of->is_for_other() ? counters().pieces_received_for_others : counters().pieces_received);
+      endpoint_counters::add(of->is_own ? counters().pieces_received : counters().pieces_received_for_others);
     of->changed = now_;
-    of->timeout = timeout_;
-    if (!of->is_for_other()) of->server = from;
     ask_for_pieces(*of);
     return end_if_done(of);
   }
@@ -624,7 +658,7 @@ void internode_messages::end_if_done(std::deque<stream>::iterator which) {
   const bool is_whole = of.next == pieces_of(of);
   const std::uint32_t next = of.next;
   const auto owner_number = static_cast<std::uint32_t>(of.owner_number);
-  if (of.is_for_other()) --streams_for_others_;
+  if (!of.is_own) --streams_for_others_;
   streams_.erase(which);
   if (!is_whole) {
     {
@@ -646,18 +680,20 @@ void internode_messages::end_if_done(std::deque<stream>::iterator which) {
   ranks_.blocks().release(&message);
 }
 
-// The rank that has offered the message computes, or has heard that we stop. Pieces before that one are on their way.
-void internode_messages::stopped(int server, const message_header& header) {
-  std::erase_if(offers_, [&](const offer& each) {
-    return each.server == server && each.header.from == header.from && each.header.to == header.to &&
-           each.header.sequence == header.sequence && each.header.epoch == header.epoch;
-  });
+// The rank that has offered the message sends no more of it to this one. Pieces before header.piece have been sent, or
+// a receiver has asked the sender for them, too.
+void internode_messages::stop_pulling(int server, const message_header& header) {
   const auto of = std::ranges::find_if(streams_, [&](const stream& each) {
-    const message_header& mine = each.message->header;
-    return each.server == server && each.epoch == header.epoch && mine.from == header.from && mine.to == header.to &&
-           mine.sequence == header.sequence;
+    return each.server == server && each.epoch == header.epoch && each.is_of(header);
   });
   if (of == streams_.end()) return;
+  if (of->is_own) {
+    of->server = header.from;
+    of->epoch = 0;
+    of->is_stopping = false;
+    for (const open_piece& each : of->open) ask(*of, each, of->server);
+    return ask_for_pieces(*of);
+  }
   std::erase_if(of->open, [&](const open_piece& each) {
     if (each.piece < header.piece) return false;
     network_.cancel_receive(each.ticket);
@@ -669,17 +705,19 @@ void internode_messages::stopped(int server, const message_header& header) {
   end_if_done(of);
 }
 
-// A sender that computes does not answer, but a rank of its host may. The one that was asked may have refused a piece
-// that was not the next.
-void internode_messages::ask_others() {
+// The sender of an own message does not answer, and a rank of its host offers it.
+void internode_messages::take_offers_of_own() {
   for (stream& each : streams_) {
-    if (each.is_for_other() || each.open.empty() || each.message->header.kind == header_kind::pushed ||
-        now_ - each.changed <= each.timeout)
+    if (!each.is_own || each.epoch != 0 || each.open.empty() || each.message->header.kind == header_kind::pushed ||
+        !is_past(each.changed, timeout_))
       continue;
+    const auto found = std::ranges::find_if(
+        offers_, [&](const offer& one) { return one.server != one.header.from && each.is_of(one.header); });
+    if (found == offers_.end()) continue;
+    each.server = found->server;
+    each.epoch = found->header.epoch;
     each.changed = now_;
-    each.timeout = std::min(each.timeout * 2, most_timeout_);
-    for (const int rank : ranks_of_host_of(each.message->header.from))
-      for (const open_piece& piece : each.open) ask(each, piece, rank);
+    for (const open_piece& piece : each.open) ask(each, piece, each.server);
   }
 }
 
@@ -688,48 +726,54 @@ void internode_messages::ask_others() {
 bool internode_messages::poll() noexcept {
   now_ = options_.clock();
   bool worked = network_.poll(*this);
-  if (pull_own()) worked = true;
+  if (!withdrawals_.empty()) answer_withdrawals();
+  if (!is_leaving_ && pull_own()) worked = true;
+  if (!offers_.empty() && look_at_offers()) worked = true;
   if (is_waiting_ && !is_leaving_) {
-    if (!offers_.empty() && help_others()) worked = true;
+    if (!streams_.empty() && !offers_.empty()) take_offers_of_own();
     offer_messages();
   }
-  if (!streams_.empty()) ask_others();
+  polled_before_ = now_;
   return worked;
 }
 
 void internode_messages::wait_begins() {
+  ++waiters_;
   is_waiting_ = true;
   own_.waits.store(true, std::memory_order_relaxed);  // relaxed: a hint
 }
 
 void internode_messages::begin_leaving() {
   is_leaving_ = true;
-  withdraw_offers();
   for (stream& each : streams_) {
-    if (!each.is_for_other() || each.is_stopping) continue;
+    if (each.epoch == 0 || each.is_stopping) continue;
     each.is_stopping = true;
     message_header header = each.message->header;
     header.kind = header_kind::withdraw;
     header.epoch = each.epoch;
-    network_.send(each.server, header, {});
+    tell(each.server, header);
   }
 }
 
 bool internode_messages::may_leave() {
-  if (streams_for_others_ > 0 ||
-      std::ranges::any_of(sending_, [](const auto& each) { return each.second.is_for_other; }))
-    return false;
+  if (std::ranges::any_of(sending_, [](const auto& each) { return each.second.is_offered; })) return false;
+  withdraw_offers();
+  if (std::ranges::any_of(streams_, [](const stream& each) { return each.epoch != 0; })) return false;
   is_waiting_ = is_leaving_ = false;
   own_.waits.store(false, std::memory_order_relaxed);  // relaxed: a hint
   return true;
 }
 
 void internode_messages::wait_ends() {
+  if (--waiters_ > 0) return;
   begin_leaving();
   while (!may_leave()) {
     poll();
     ranks_.yield();
   }
+  // Another thread may have begun to wait.
+  is_waiting_ = waiters_ > 0;
+  own_.waits.store(is_waiting_, std::memory_order_relaxed);  // relaxed: a hint
 }
 
 }  // namespace tri::mpi

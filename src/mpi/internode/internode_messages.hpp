@@ -7,14 +7,16 @@
 // numbers keep the messages between two ranks in order, whichever ranks hear of them.
 //
 // Who takes part (Ouyang 2022, 3.2, for the network):
-// - A receiver that calls MPI pulls its own messages, from their sender. When no piece comes for a while it asks the
-//   other ranks of the sender's host, too: the first that gets to a piece sends it out of the sender's buffer.
-// - For a receiver that computes, a rank of its host that waits pulls. It learns of the message from an *offer*: when
-//   nobody pulls a message for a while, a rank of the sender's host that waits offers it to those ranks, and sends the
-//   pieces itself. So none of the two sides depends on a rank that computes.
-// - A rank that has worked for others leaves its wait in an orderly way (`leave`): it takes back its offers, with a
-//   message to each rank that it made them to, stops to pull, and waits for the pieces that are on their way. All who
-//   have to answer are in waits of their own, or have said that they are not.
+// - A receiver that calls MPI pulls its own messages, from their sender.
+// - When nobody gets a piece of a message for a while, a rank of the sender's host that waits *offers* it to all ranks
+// of
+//   the receiver's host: it sends the pieces itself, out of the sender's buffer. If the receiver computes, a rank there
+//   that waits pulls. So none of the two sides depends on a rank that computes.
+// - Who pulls from, and who sends under an offer is in a wait, and leaves it in an orderly way: a rank that has offered
+//   messages first ends what it has begun to send, and then tells all to whom it has offered them (`stopped`). A rank
+//   that pulls under an offer says that it wants no more (`withdraw`), and stays until the answer: `released` when
+//   nothing is on its way to it any more, or `stopped`. Each waits for ranks that are in MPI until then, too.
+// - What a receiver asks the sender itself for needs none of that: both may take their time, like the library.
 #pragma once
 
 #include <cstddef>
@@ -43,6 +45,8 @@ struct job_places {
 struct internode_options {
   message_sizes sizes;
   std::uint64_t (*clock)() = &os::ticks;
+  /// Beyond, sends wait until the library has sent what it has copied.
+  std::size_t most_bytes_under_way = std::size_t{16} << 20;
 };
 
 class internode_messages final : private carrier::listener, public wait_observer {
@@ -84,16 +88,19 @@ class internode_messages final : private carrier::listener, public wait_observer
     incoming_message* message = nullptr;
     receive_record* to = nullptr;
     int owner_number = 0;     // of the receiver
+    bool is_own = true;       // this rank is the receiver
     int server = 0;           // rank that is asked for pieces
-    std::uint32_t epoch = 0;  // of its offer; 0: the message is our own
+    std::uint32_t epoch = 0;  // of its offer; 0: it is the sender, which may take its time
     std::uint64_t bytes = 0;  // that are wanted
     std::uint32_t next = 0;   // piece to ask for
     std::uint64_t changed = 0;
-    std::uint64_t timeout = 0;
     bool is_stopping = false;  // asks for no more
     bool is_stopped = false;   // and the server knows
     std::vector<open_piece> open;
-    bool is_for_other() const { return epoch != 0; }
+    bool is_of(const message_header& other) const {
+      const message_header& mine = message->header;
+      return mine.from == other.from && mine.to == other.to && mine.sequence == other.sequence;
+    }
   };
   // A piece that this rank sends.
   struct sent_piece {
@@ -101,7 +108,8 @@ class internode_messages final : private carrier::listener, public wait_observer
     std::uint32_t slot = 0;
     std::uint32_t pieces = 0;  // of the message
     std::byte* staged = nullptr;
-    bool is_for_other = false;  // a rank waits for it that may have to compute
+    int puller = 0;
+    bool is_offered = false;  // the puller stays in MPI for it, so this rank does, too
     // All of a message that is pushed, which has no slot.
     send_record* pushed = nullptr;
     bool is_buffered = false;
@@ -116,22 +124,27 @@ class internode_messages final : private carrier::listener, public wait_observer
     message_header header;
     int owner_number;
   };
-  struct receiver {
+  // Of the ranks of other hosts.
+  struct peer {
+    std::uint32_t headers_sent = 0;
+    std::uint32_t headers_heard = 0;
     std::uint32_t next = 0;      // sequence number of the next message to it
     std::uint32_t received = 0;  // it has all that were pushed before that one
-    bool is_asked = false;
+    bool is_asked = false;       // which those are
   };
-  struct parked {
-    message_key key;
+  struct early_header {
+    message_header header;
     std::vector<std::byte> data;
   };
 
   void arrived(int from, const message_header& header, std::span<const std::byte> data) override;
   void piece_sent(std::uint64_t ticket) override;
-  void piece_received(std::uint64_t ticket, int from) override;
+  void piece_received(std::uint64_t ticket) override;
 
+  void tell(int to, message_header header, std::span<const std::byte> data = {});
+  void hear(int from, const message_header& header, std::span<const std::byte> data);
   void eager_arrived(const message_header& header, std::span<const std::byte> data);
-  void request_arrived(const message_header& header);
+  bool request_arrived(const message_header& header);
   void deliver_in_order(host_messages& owner, int owner_number, int from);
   static incoming_message* find(host_messages& owner, int from, std::uint32_t sequence);
 
@@ -144,20 +157,24 @@ class internode_messages final : private carrier::listener, public wait_observer
   void end_piece(const sent_piece& piece);
   void offer_messages();
   void withdraw_offers();
-  void withdrawn(int puller, const message_header& of);
+  void answer_withdrawals();
   void send_to_host_of_receiver(const message_header& header);
 
   bool pull_own();
-  bool help_others();
+  bool look_at_offers();
   void begin_stream(incoming_message& message, int owner_number, int server, std::uint32_t epoch);
   void receive_pushed(stream& of);
   void ask_for_pieces(stream& of);
   void ask(const stream& of, const open_piece& piece, int server);
-  void ask_others();
+  void take_offers_of_own();
   void unpack(stream& of, const open_piece& piece);
   void end_if_done(std::deque<stream>::iterator which);
-  void stopped(int server, const message_header& header);
+  void stop_pulling(int server, const message_header& header);
 
+  // Other ranks write ticks, too, that may be later than the last poll.
+  bool is_past(std::uint64_t since, std::uint64_t timeout) const {
+    return static_cast<std::int64_t>(now_ - since) > static_cast<std::int64_t>(timeout);
+  }
   std::uint32_t pieces_of(const stream& of) const { return options_.sizes.pieces(of.bytes); }
   const std::vector<int>& ranks_of_host_of(int rank) const {
     return places_.ranks_of[static_cast<std::size_t>(places_.host_of[static_cast<std::size_t>(rank)])];
@@ -167,7 +184,7 @@ class internode_messages final : private carrier::listener, public wait_observer
   int tags_of_each_kind() const { return network_.largest_tag() / 2; }
   int free_tag();
   std::size_t most_own_streams() const;
-  bool may_push(receiver& to, const message_header& header);
+  bool may_push(peer& to, const message_header& header);
   void answer(int from);
   bool may_reach(const user_buffer& buffer, int owner_number) const {
     return owner_number == number() || buffer.is_for_everybody(ranks_.options().kernel_copies);
@@ -181,12 +198,13 @@ class internode_messages final : private carrier::listener, public wait_observer
   const std::span<host_messages* const> of_host_;
   host_messages& own_;
   const internode_options options_;
-  std::vector<receiver> receivers_;  // by rank
+  std::vector<peer> peers_;  // by rank
+  std::map<std::pair<int, std::uint32_t>, early_header> early_;
   std::deque<stream> streams_;
   std::map<std::uint64_t, sent_piece> sending_;
   std::vector<offer> offers_;
   std::vector<made_offer> made_offers_;
-  std::map<std::pair<int, std::uint32_t>, parked> parked_;  // eager messages that came too early
+  std::vector<std::pair<int, message_header>> withdrawals_;  // not answered yet, and by whom
   std::uint64_t tickets_ = 0;
   int tags_ = 0;
   std::uint32_t epoch_ = 1;
@@ -194,8 +212,9 @@ class internode_messages final : private carrier::listener, public wait_observer
   std::size_t streams_for_others_ = 0;
   std::uint64_t now_ = 0;
   std::uint64_t looked_for_offers_ = 0;
+  std::uint64_t polled_before_ = 0;
   const std::uint64_t timeout_;
-  const std::uint64_t most_timeout_;
+  int waiters_ = 0;  // threads
   bool is_waiting_ = false;
   bool is_leaving_ = false;
 };

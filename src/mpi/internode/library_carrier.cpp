@@ -15,6 +15,7 @@ namespace {
 constexpr int tag_of_headers = 0;  // those of pieces follow
 constexpr std::size_t most_bytes = sizeof(message_header) + message_sizes{}.most_eager;
 constexpr std::size_t receives = 8;
+constexpr std::size_t most_sends_without_a_look = 16;
 
 std::size_t bytes_of(const MPI_Status& status) {
 #if MPI_VERSION >= 4
@@ -52,7 +53,7 @@ library_carrier::~library_carrier() {
   // What no rank receives any more keeps its memory.
   poll_sends();
   for (MPI_Request& each : sending_) PMPI_Request_free(&each);
-  for (std::unique_ptr<std::byte[]>& each : sent_) static_cast<void>(each.release());
+  for (copied& each : sent_) static_cast<void>(each.data.release());
   PMPI_Comm_free(&comm_);
 }
 
@@ -79,7 +80,10 @@ void library_carrier::send(int to, const message_header& header, std::span<const
   MPI_Request request = MPI_REQUEST_NULL;
   check(PMPI_Isend(copy.get(), static_cast<int>(bytes), MPI_BYTE, to, tag_of_headers, comm_, &request));
   sending_.push_back(request);
-  sent_.push_back(std::move(copy));
+  sent_.push_back({std::move(copy), bytes});
+  bytes_under_way_ += bytes;
+  // A rank that only sends does not poll.
+  if (sending_.size() >= most_sends_without_a_look) poll_sends();
 }
 
 void library_carrier::send_piece(int to, int tag, std::span<const std::byte> data, std::uint64_t ticket) {
@@ -111,7 +115,7 @@ bool library_carrier::poll(listener& to) {
   return (!pieces_.empty() && poll_pieces(to)) || any;
 }
 
-// In the order of their receives, which is that of each sender.
+// In the order of their receives, as far as the library has told.
 bool library_carrier::poll_headers(listener& to) {
   int done = 0;
   int indices[receives];
@@ -142,28 +146,26 @@ void library_carrier::poll_sends() {
   if (done <= 0) return;
   indices_.resize(static_cast<std::size_t>(done));
   std::ranges::sort(indices_);
+  for (const int each : indices_) bytes_under_way_ -= sent_[static_cast<std::size_t>(each)].bytes;
   erase_indices(indices_, sending_, sent_);
 }
 
 bool library_carrier::poll_pieces(listener& to) {
   int done = 0;
   indices_.resize(pieces_.size());
-  statuses_.resize(pieces_.size());
   check(PMPI_Testsome(static_cast<int>(pieces_.size()), pieces_under_way_.data(), &done, indices_.data(),
-                      statuses_.data()));
+                      MPI_STATUSES_IGNORE));
   if (done <= 0) return false;
-  std::vector<std::pair<piece, int>> ended;  // and its sender
+  std::vector<piece> ended;
   indices_.resize(static_cast<std::size_t>(done));
-  for (int i = 0; i < done; ++i)
-    ended.emplace_back(pieces_[static_cast<std::size_t>(indices_[static_cast<std::size_t>(i)])],
-                       statuses_[static_cast<std::size_t>(i)].MPI_SOURCE);
+  for (const int each : indices_) ended.push_back(pieces_[static_cast<std::size_t>(each)]);
   std::ranges::sort(indices_);
   erase_indices(indices_, pieces_under_way_, pieces_);
-  for (const auto& [one, from] : ended) {
-    if (one.is_sent)
-      to.piece_sent(one.ticket);
+  for (const piece& each : ended) {
+    if (each.is_sent)
+      to.piece_sent(each.ticket);
     else
-      to.piece_received(one.ticket, from);
+      to.piece_received(each.ticket);
   }
   return true;
 }

@@ -27,6 +27,7 @@ class library_carrier final : public carrier {
   void receive_piece(int from, int tag, std::span<std::byte> into, std::uint64_t ticket) override;
   void cancel_receive(std::uint64_t ticket) override;
   bool poll(listener& to) override;
+  std::size_t bytes_under_way() const override { return bytes_under_way_; }
   int largest_tag() const override { return largest_tag_ - 1; }
 
  private:
@@ -49,11 +50,15 @@ class library_carrier final : public carrier {
   std::vector<std::byte> room_;
   std::uint64_t posts_ = 0;
   std::vector<MPI_Request> sending_;
-  std::vector<std::unique_ptr<std::byte[]>> sent_;  // of the same indices
+  struct copied {
+    std::unique_ptr<std::byte[]> data;
+    std::size_t bytes;
+  };
+  std::vector<copied> sent_;  // of the same indices
+  std::size_t bytes_under_way_ = 0;
   std::vector<MPI_Request> pieces_under_way_;
   std::vector<piece> pieces_;  // of the same indices
   std::vector<int> indices_;
-  std::vector<MPI_Status> statuses_;
 };
 
 }  // namespace tri::mpi

@@ -13,17 +13,19 @@ enum class header_kind : std::uint32_t {
   eager,     // a message of the program, whole
   pushed,    // the data follows, as a message of its own to the receiver
   request,   // to its receiver: a message whose data stays with its sender (RTS)
-  offer,     // to the other ranks of the receiver's host: the same; the rank that says so waits, and sends pieces
+  offer,     // to all ranks of the receiver's host: the same; the rank that says so waits, and sends pieces
   pull,      // send me that piece (CTS)
-  withdraw,  // send me no more pieces
-  stopped,   // to an offer or a withdraw: I send no more; pieces from `piece` on will not come
+  withdraw,  // to a rank that has offered a message: send me no more pieces
+  released,  // the answer: nothing of mine is on its way to you; pieces from `piece` on will not come from me
+  stopped,   // to all to whom it was offered: the same, and I send no more
   query,     // which messages of mine have you received?
   answer     // all before that sequence number, as far as they were pushed
 };
 
 struct message_header {
   header_kind kind = header_kind::eager;
-  std::uint32_t sequence = 0;  // among the messages from `from` to `to`
+  std::uint32_t number = 0;    // of the header, among those from one rank to another
+  std::uint32_t sequence = 0;  // of the message, among the messages from `from` to `to`
   message_key key;
   std::uint64_t bytes = 0;  // of the message; in a pull, those that there is room for
   std::int32_t from = 0;    // of the message: ranks in the job
@@ -32,7 +34,7 @@ struct message_header {
   std::uint32_t generation = 0;  // of the slot
   std::uint32_t piece = 0;
   std::int32_t tag = 0;     // with which the data is sent
-  std::uint32_t epoch = 0;  // of the offer; 0: the receiver itself pulls, which may take its time
+  std::uint32_t epoch = 0;  // of the offer; 0: the receiver asks the sender, and both may take their time
 };
 
 /// How messages travel, by their bytes. All ranks have the same.

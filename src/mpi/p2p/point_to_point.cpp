@@ -70,7 +70,9 @@ taken_receive receive_taken(session& in, void* buffer, MPI_Count count, MPI_Data
   taken.remove(abi::slot_of_message(handle));
   handle = MPI_MESSAGE_NULL;
   taken_receive receive{
-      from.comm, {false, send_mode::standard, buffer, count, datatypes::find(type), 0, 0, reporting(*from.comm)}, {}};
+      from.comm,
+      {false, send_mode::standard, buffer, count, datatypes::find(type), any_source, any_tag, reporting(*from.comm)},
+      {}};
   receive.pending.begin(in, receive.arguments, *from.comm, *from.message);
   return receive;
 }

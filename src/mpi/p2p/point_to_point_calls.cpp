@@ -390,8 +390,8 @@ TRIREME_EXPORTED int MPI_Iprobe(int source, int tag, MPI_Comm comm, int* flag, M
       [&](session& in) {
         const probe wanted(source, tag, comm);
         if (!wanted) return pass_through;
-        const bool found = wanted.find(in, status);
-        if (!found) in.ranks().progress();
+        const bool found = wanted.find(in, status) || (in.ranks().progress(wanted.may_cross_hosts()) &&
+                                                       wanted.may_cross_hosts() && wanted.find(in, status));
         in.ranks().polled(found);
         *flag = found ? 1 : 0;
         return MPI_SUCCESS;
@@ -422,8 +422,9 @@ TRIREME_EXPORTED int MPI_Improbe(int source, int tag, MPI_Comm comm, int* flag, 
         const probe wanted(source, tag, comm);
         if (!wanted) return pass_through;
         *message = MPI_MESSAGE_NULL;
-        const bool found = wanted.take(in, message, status);
-        if (!found) in.ranks().progress();
+        const bool found =
+            wanted.take(in, message, status) || (in.ranks().progress(wanted.may_cross_hosts()) &&
+                                                 wanted.may_cross_hosts() && wanted.take(in, message, status));
         in.ranks().polled(found);
         *flag = found ? 1 : 0;
         return MPI_SUCCESS;

@@ -440,7 +440,8 @@ TRIREME_EXPORTED int MPI_Waitall(int count, MPI_Request* list, MPI_Status* statu
   if (in == nullptr || !are_handled(*in, count, list)) return PMPI_Waitall(count, list, statuses);
   const call_guard guard(*in);
   simple_requests first(*in, count, list, statuses);
-  if (!first.step() && first.goes_on_to_the_end()) in->ranks().wait([&] { return first.step(); });
+  if (!first.step() && first.goes_on_to_the_end())
+    in->ranks().wait([&] { return first.step(); }, in->hosts().are_several() && asks_library(count, list));
   const int ended = first.ended();
   if (ended == count) return MPI_SUCCESS;
   whole_list rest(*in, count - ended, list + ended);

@@ -61,7 +61,7 @@ void progress_thread::run(const std::optional<cpu_set_t>& cores) {
   is_progress_thread = true;
   if (cores) pthread_setaffinity_np(pthread_self(), sizeof *cores, &*cores);
   const std::lock_guard lock(api_mutex_);
-  engine_.wait([this] { return ends_.load(std::memory_order_acquire); });  // pairs: the destructor
+  engine_.wait([this] { return ends_.load(std::memory_order_acquire); }, false, false);  // pairs: the destructor
 }
 
 }  // namespace tri::mpi

@@ -58,10 +58,10 @@ class test_network {
   };
 
   bool may_deliver(int from, int to) const { return !channels_[from][to].empty(); }
-  // A library may complete a short message before a longer one that was sent earlier: now and then.
+  // A library may complete a message before one that was sent earlier: now and then.
   void deliver(int from, int to) {
     auto& channel = channels_[from][to];
-    const bool overtakes = channel.size() > 1 && !channel.front().data.empty() && ++deliveries_ % 3 == 0;
+    const bool overtakes = channel.size() > 1 && ++deliveries_ % 3 == 0;
     const auto next = channel.begin() + (overtakes ? 1 : 0);
     arrived_[to].push_back(std::move(*next));
     channel.erase(next);
@@ -111,7 +111,7 @@ class test_carrier final : public carrier {
   }
   bool poll(listener& to) override {
     std::deque<test_network::header> arrived;
-    std::vector<std::pair<std::uint64_t, int>> received;
+    std::vector<std::uint64_t> received;
     std::vector<std::uint64_t> sent;
     {
       const std::lock_guard locked(of_.lock_);
@@ -125,14 +125,15 @@ class test_carrier final : public carrier {
       send(sent);
       std::erase_if(of_.pieces_, [](const auto& each) { return each->stage == 3; });
     }
-    for (const auto& [ticket, from] : received) to.piece_received(ticket, from);
+    for (const std::uint64_t ticket : received) to.piece_received(ticket);
     for (const std::uint64_t ticket : sent) to.piece_sent(ticket);
     return !arrived.empty() || !received.empty() || !sent.empty();
   }
+  std::size_t bytes_under_way() const override { return 0; }
   int largest_tag() const override { return 31; }
 
  private:
-  void receive(std::vector<std::pair<std::uint64_t, int>>& received) {
+  void receive(std::vector<std::uint64_t>& received) {
     for (auto each = of_.receives_[rank_].begin(); each != of_.receives_[rank_].end();) {
       if (each->matched == nullptr || each->matched->stage != 2) {
         ++each;
@@ -140,7 +141,7 @@ class test_carrier final : public carrier {
       }
       test_network::piece& piece = *each->matched;
       if (each->into.size() != piece.data.size()) throw std::logic_error("a piece of another size");
-      received.emplace_back(each->ticket, piece.from);
+      received.push_back(each->ticket);
       piece.stage = 3;
       each = of_.receives_[rank_].erase(each);
     }
@@ -498,6 +499,45 @@ void begin_with_sender_that_leaves(job& in, std::size_t bytes, int turns) {
        {wait_until(all_done)}});
 }
 
+// The receiver waits for something else for some turns while its message is under way, and looks once more; then both
+// sides compute until their neighbours have done what they waited for.
+void begin_with_receiver_that_leaves(job& in, std::size_t bytes, int turns) {
+  auto one = std::make_shared<message>(bytes, 8);
+  const auto left_by = [](int count) {
+    const auto left = std::make_shared<int>(count);
+    return wait_until([=](job&, int) { return --*left < 0; });
+  };
+  const auto gone = std::make_shared<int>(0);
+  const auto look = call([](job& j, int r) { j.messages_of(r).poll(); });
+  const auto has_gone = call([=](job&, int) { ++*gone; });
+  const auto both_have_gone = compute_until([=] { return *gone == 2; });
+  const auto whole = compute_until([=] { return one->is_sent && one->is_received; });
+  in.begin(
+      {{call([=](job& j, int r) { one->send(j, r, 2, 5); }), look, both_have_gone,
+        wait_until([=](job& j, int r) { return one->end_send(j, r); })},
+       {left_by(turns), look, left_by(turns / 2), has_gone, whole},
+       {call([=](job& j, int r) {
+          one->receive(j, r, 0, 5);
+          j.ranks_of(r).leave();
+        }),
+        look, left_by(turns), look, both_have_gone, wait_until([=](job& j, int r) { return one->end_receive(j, r); })},
+       {left_by(turns / 2), look, left_by(turns), has_gone, whole}});
+}
+
+// The neighbour of the sender serves the receiver, which waits; then it has to compute.
+void begin_with_neighbour_that_leaves(job& in, std::size_t bytes, int turns) {
+  auto one = std::make_shared<message>(bytes, 9);
+  const auto left = std::make_shared<int>(turns);
+  const auto gone = std::make_shared<bool>(false);
+  in.begin({{call([=](job& j, int r) { one->send(j, r, 2, 5); }), compute_until([=] { return *gone; }),
+             wait_until([=](job& j, int r) { return one->end_send(j, r); })},
+            {wait_until([=](job&, int) { return --*left < 0; }), call([=](job&, int) { *gone = true; }),
+             compute_until([=] { return one->is_received && one->is_sent; })},
+            {call([=](job& j, int r) { one->receive(j, r, 0, 5); }),
+             wait_until([=](job& j, int r) { return one->end_receive(j, r); })},
+            {}});
+}
+
 // More messages than the network has tags, received in the opposite order.
 void begin_backwards(job& in, std::size_t bytes) {
   constexpr int count = 40;
@@ -639,6 +679,22 @@ TEST(InternodeMessages, ASenderMayLeaveAtAnyTime) {
   }
 }
 
+TEST(InternodeMessages, AReceiverMayLeaveAtAnyTime) {
+  for (int turns = 0; turns < 60; turns += 2) {
+    const auto begin = [&](job& in) { begin_with_receiver_that_leaves(in, 1000, turns); };
+    EXPECT_EQ(explore(begin, 30), "") << turns << " turns";
+    EXPECT_EQ(explore_at_random(begin, 100), "") << turns << " turns";
+  }
+}
+
+TEST(InternodeMessages, ANeighbourMayLeaveAtAnyTime) {
+  for (int turns = 0; turns < 60; turns += 2) {
+    const auto begin = [&](job& in) { begin_with_neighbour_that_leaves(in, 1000, turns); };
+    EXPECT_EQ(explore(begin, 30), "") << turns << " turns";
+    EXPECT_EQ(explore_at_random(begin, 100), "") << turns << " turns";
+  }
+}
+
 TEST(InternodeMessages, MoreMessagesThanTags) {
   for (const std::size_t bytes : {17u, 40u, 41u})
     EXPECT_EQ(explore_at_random([&](job& in) { begin_backwards(in, bytes); }, 20), "") << bytes << " bytes";
@@ -732,6 +788,7 @@ TEST(InternodeMessages, WaitingRanksPackAndUnpack) {
   job in(message_sizes{});
   in.deliver_at_once();
   std::atomic<bool> is_over{false};
+  std::atomic<int> decided{-1};
   std::atomic<int> at_end{0};
   const auto helped = [&](int rank) { return in.ranks_of(rank).own().counters.chunks_helped.load() > 0; };
   const auto body = [&](int rank) {
@@ -749,7 +806,13 @@ TEST(InternodeMessages, WaitingRanksPackAndUnpack) {
     if (rank % 2 != 0) {
       wait([&] { return is_over.load(); });
     } else {
-      for (int round = 0; round < most_rounds && !(helped(1) && helped(3)); ++round) {
+      for (int round = 0;; ++round) {
+        if (rank == 0) {  // decides for both
+          is_over = round == most_rounds || (helped(1) && helped(3));
+          decided = round;
+        }
+        wait([&] { return decided.load() >= round; });
+        if (is_over) break;
         data_with_gaps data(mine, 1 << 17);
         if ((rank == 0) == (round % 2 == 0)) {
           data.fill();
@@ -765,7 +828,6 @@ TEST(InternodeMessages, WaitingRanksPackAndUnpack) {
           EXPECT_TRUE(data.is_whole()) << round;
         }
       }
-      is_over = true;
     }
     ++at_end;
     wait([&] { return at_end.load() == ranks; });
