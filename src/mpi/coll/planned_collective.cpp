@@ -105,6 +105,21 @@ std::uint64_t digest_of(const coll::request& of) {
 
 }  // namespace
 
+planned_request planned_request::of_elements(coll::collective what, const char* algorithm, const void* from, void* to,
+                                             coll::block_layout blocks, MPI_Datatype type, MPI_Op operation, int root) {
+  planned_request made;
+  made.what = what;
+  made.algorithm = algorithm;
+  made.from = from;
+  made.to = to;
+  made.blocks = std::move(blocks);
+  made.type = type;
+  made.element_bytes = datatypes::find(type).bytes;
+  made.operation = operation;
+  made.root = root;
+  return made;
+}
+
 coll::request planned_collective::request_of(const communicator& comm, const planned_request& asked) {
   coll::request made;
   made.what = asked.what;
@@ -114,20 +129,21 @@ coll::request planned_collective::request_of(const communicator& comm, const pla
   made.extent = static_cast<std::uint32_t>(asked.element_bytes);
   // All ranks say so or none, of an allreduce. Of others each rank may for itself, and the others do not know: then its
   // output is staged, or the input of a root.
-  made.in_place = asked.from == MPI_IN_PLACE && asked.what == coll::collective::allreduce;
+  made.in_place = asked.from == MPI_IN_PLACE && asked.what == coll::collective::allreduce && asked.all_alike;
   made.commutative = false;  // one order for all operations: that of the ranks
   return made;
 }
 
 std::unique_ptr<planned_collective> planned_collective::begin(session& in, communicator& comm,
+                                                              const operation_identity& identity,
                                                               const planned_request& asked) {
-  coll::operation_table* const shared = table_of(in, *comm.barrier);
+  coll::operation_table* const shared = identity.table != nullptr ? identity.table : table_of(in, *comm.barrier);
   if (shared == nullptr) return nullptr;
-  return std::unique_ptr<planned_collective>(new planned_collective(in, comm, *shared, asked));
+  return std::unique_ptr<planned_collective>(new planned_collective(in, comm, *shared, identity, asked));
 }
 
 planned_collective::planned_collective(session& in, communicator& comm, coll::operation_table& shared,
-                                       const planned_request& asked)
+                                       const operation_identity& identity, const planned_request& asked)
     : in_(in),
       comm_(comm),
       asked_(asked),
@@ -135,10 +151,11 @@ planned_collective::planned_collective(session& in, communicator& comm, coll::op
       plan_(plan_of_rank(comm, asked, request_, place_of(comm, comm.rank))),
       calls_library_(comm.spans_hosts() ||
                      (coll::reduces(asked.what) && !element_operation::of(asked.type, asked.operation).is_ours())),
-      operation_(comm.collectives++) {
+      identity_(identity),
+      carried_(comm.carrier) {
   const int host = comm.spans_hosts() ? comm.hosts->host : 0;
   run_ = std::make_unique<coll::plan_run>(*plan_, shared, request_.hosts.first_rank(host),
-                                          static_cast<std::uint32_t>(request_.hosts.ranks_of(host)), operation_,
+                                          static_cast<std::uint32_t>(request_.hosts.ranks_of(host)), identity_.number,
                                           digest_of(request_), *this);
   run_->advance(false);
   under_way.push_back(this);
@@ -198,7 +215,7 @@ bool planned_collective::open(buffers& own) {
   const bool packs_output = asked_.packed_to.is_needed();
   if (input_bytes > 0 && !keeps_input && !packs_input) own.input = in_.ranks().shared_address(from, input_bytes);
   if (output_bytes > 0 && !is_one_buffer && !keeps_output && !packs_output)
-    own.output = in_.ranks().shared_address(asked_.to, output_bytes);
+    own.output = asked_.drops_output ? nullptr : in_.ranks().shared_address(asked_.to, output_bytes);
   const auto aligned = [](std::uint64_t bytes) { return (bytes + 63) / 64 * 64; };
   const std::uint64_t input_at = aligned(plan_->scratch_bytes);
   const std::uint64_t output_at = input_at + (own.input == nullptr ? aligned(input_bytes) : 0);
@@ -224,7 +241,7 @@ bool planned_collective::open(buffers& own) {
 
 void planned_collective::close() {
   const std::uint64_t bytes = request_.output_bytes(plan_->rank);
-  if (staged_output_ == nullptr) return;
+  if (staged_output_ == nullptr || asked_.drops_output) return;
   if (asked_.packed_to.is_needed())
     unpack(staged_output_, bytes, asked_.to, asked_.packed_to.count, asked_.packed_to.type);
   else
@@ -256,49 +273,35 @@ void planned_collective::reduce(coll::step_kind side, const std::byte* from, std
 
 // A message that has been declined has no bytes; one that has none to begin with, one.
 void planned_collective::begin_message(std::uint32_t index, const coll::step& message, std::byte* at) {
-  carried_message& one = carried_[index];
-  if (at != nullptr) return carry(message, at, message.bytes, one);
-  one.own.resize(1);
-  carry(message, one.own.data(), 1, one);
+  carry(index, message, at != nullptr ? at : own_bytes(1), at != nullptr ? message.bytes : 1);
 }
 
 void planned_collective::decline_message(std::uint32_t index, const coll::step& message) {
-  carried_message& one = carried_[index];
   const bool is_send = message.kind == coll::step_kind::send;
-  one.own.resize(is_send ? 0 : std::max<std::uint64_t>(message.bytes, 1));
-  carry(message, one.own.data(), one.own.size(), one);
+  const std::uint64_t bytes = is_send ? 0 : std::max<std::uint64_t>(message.bytes, 1);
+  carry(index, message, own_bytes(bytes), bytes);
 }
 
-void planned_collective::carry(const coll::step& message, std::byte* at, std::uint64_t bytes, carried_message& one) {
+std::byte* planned_collective::own_bytes(std::uint64_t bytes) { return own_bytes_.emplace_back(bytes).data(); }
+
+void planned_collective::carry(std::uint32_t index, const coll::step& message, std::byte* at, std::uint64_t bytes) {
   const int peer = comm_.hosts->rank_at[static_cast<std::size_t>(message.peer)];
-  // Operations that are under way at the same time have other tags.
-  const communicator_hosts& hosts = *comm_.hosts;
-  const auto tag = static_cast<int>(operation_ % static_cast<std::uint64_t>(hosts.operations)) * hosts.rounds +
-                   static_cast<int>(message.round);
-  one.bytes = bytes;
-  one.is_receive = message.kind == coll::step_kind::receive;
-  const int error = one.is_receive
-                        ? PMPI_Irecv(at, static_cast<int>(bytes), MPI_BYTE, peer, tag, comm_.carrier, &one.request)
-                        : PMPI_Isend(at, static_cast<int>(bytes), MPI_BYTE, peer, tag, comm_.carrier, &one.request);
-  one.has_failed = error != MPI_SUCCESS;
+  const int tag = comm_.hosts->tag_of(identity_.carrier_slot) + static_cast<int>(message.round);
+  number_of_carried_[index] =
+      message.kind == coll::step_kind::receive
+          ? carried_.begin_receive(at, static_cast<MPI_Count>(bytes), MPI_BYTE, bytes, peer, tag)
+          : carried_.begin_send(at, static_cast<MPI_Count>(bytes), MPI_BYTE, peer, tag);
 }
 
+// One poll for a look at each.
 coll::message_state planned_collective::test_message(std::uint32_t index) {
-  [[maybe_unused]] const abi::without_yields looking;
-  const auto found = carried_.find(index);
-  carried_message& one = found->second;
-  int flag = 1;
-  MPI_Status status{};
-  if (!one.has_failed) one.has_failed = PMPI_Test(&one.request, &flag, &status) != MPI_SUCCESS;
-  if (!one.has_failed && flag == 0) return coll::message_state::under_way;
-  if (!one.has_failed && one.is_receive) {
-    int came = 0;
-    PMPI_Get_elements(&status, MPI_BYTE, &came);
-    one.has_failed = static_cast<std::uint64_t>(came) != one.bytes;
+  const std::size_t number = number_of_carried_.find(index)->second;
+  if (carried_.is_under_way(number)) {
+    if (looks_ == 0) carried_.poll();
+    if (++looks_ >= carried_.under_way()) looks_ = 0;
+    if (carried_.is_under_way(number)) return coll::message_state::under_way;
   }
-  const bool is_lost = one.has_failed;
-  carried_.erase(found);
-  return is_lost ? coll::message_state::lost : coll::message_state::complete;
+  return carried_.error_of(number) == MPI_SUCCESS ? coll::message_state::complete : coll::message_state::lost;
 }
 
 const coll::plan* planned_collective::plan_of(std::int32_t rank) {
@@ -323,8 +326,12 @@ bool reserve_plan_memory(session& in, shm_collective& shared, int operations) {
   return table_of(in, shared, std::max<std::uint64_t>(places, 1)) != nullptr;
 }
 
-int run_planned(session& in, communicator& comm, const planned_request& asked) {
-  const auto all = planned_collective::begin(in, comm, asked);
+int run_planned(session& in, communicator& comm, const completion& how, const planned_request& asked) {
+  if (!how.is_blocking())
+    return how.begin(in, comm, [&](const operation_identity& identity) {
+      return planned_collective::begin(in, comm, identity, asked);
+    });
+  const auto all = planned_collective::begin(in, comm, operation_identity::next_of(comm), asked);
   if (all == nullptr) return pass_through;
   in.ranks().wait([&] { return all->is_done(in); }, all->asks_library());
   return all->finish(in);
