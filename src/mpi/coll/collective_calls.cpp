@@ -46,6 +46,8 @@ int begin_reduce(session& in, communicator& known, const completion& how, const 
   const nonblocking_way way = way_of_sum(known, to, operation);
   if (way == nonblocking_way::library) return pass_through;
   if (lacks_part(from, known.rank == root, to.address, to.count, to.type)) return leave_to_library(known);
+  if (collectives::is_reproducible_sum(to.type, operation))
+    return collectives::reproducible_sum(in, known, how, coll::collective::reduce, from, to, root);
   if (known.spans_hosts())
     return across_hosts::run(in, known, how, across_hosts::reduce(known, from, to, operation, root));
   if (way == nonblocking_way::plan)
@@ -74,6 +76,8 @@ int begin_allreduce(session& in, communicator& known, const completion& how, con
   const nonblocking_way way = way_of_sum(known, to, operation);
   if (way == nonblocking_way::library) return pass_through;
   if (lacks_part(from, true, to.address, to.count, to.type)) return leave_to_library(known);
+  if (collectives::is_reproducible_sum(to.type, operation))
+    return collectives::reproducible_sum(in, known, how, coll::collective::allreduce, from, to);
   if (known.spans_hosts())
     return across_hosts::run(in, known, how, across_hosts::allreduce(known, from, to, operation));
   if (way == nonblocking_way::plan)

@@ -25,9 +25,10 @@ struct operation_identity {
 
   static operation_identity next_of(communicator& comm) {
     const std::uint64_t number = comm.collectives++;
-    const int slots = comm.spans_hosts() ? comm.hosts->operations : 1;
-    return {static_cast<int>(number & INT_MAX), static_cast<int>(number % static_cast<std::uint64_t>(slots)), number,
-            nullptr};
+    operation_identity next{static_cast<int>(number & INT_MAX), 0, number, nullptr};
+    if (comm.spans_hosts())
+      next.carrier_slot = static_cast<int>(number % static_cast<std::uint64_t>(comm.hosts->operations));
+    return next;
   }
 };
 

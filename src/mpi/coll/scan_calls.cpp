@@ -8,6 +8,7 @@
 
 #include "mpi/coll/collective_forms.hpp"
 #include "mpi/coll/reduction_arguments.hpp"
+#include "mpi/coll/reproducible_sums.hpp"
 
 namespace tri::mpi {
 namespace {
@@ -24,6 +25,9 @@ int scan(session& in, communicator& known, const completion& how, const void* fr
   if (!is_valid(to.count, to.type)) return leave_to_library(known);
   if (!is_ours(to.type, operation, !how.is_blocking())) return pass_through;
   if (lacks_part(from, !is_exclusive || known.rank > 0, to.address, to.count, to.type)) return leave_to_library(known);
+  if (collectives::is_reproducible_sum(to.type, operation))
+    return collectives::reproducible_sum(in, known, how,
+                                         is_exclusive ? coll::collective::exscan : coll::collective::scan, from, to);
   if (known.spans_hosts())
     return across_hosts::run(in, known, how, across_hosts::scan(known, from, to, operation, is_exclusive));
   if (how.is_blocking()) return collectives::scan(in, known, from, to, operation, is_exclusive);
