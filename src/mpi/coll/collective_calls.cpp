@@ -21,7 +21,7 @@ nonblocking_way way_of_sum(const communicator& comm, const elements& of, MPI_Op 
   const buffer_type& type = datatypes::find(of.type);
   const std::size_t bytes = type.bytes * static_cast<std::size_t>(comm.size());
   if (static_cast<std::size_t>(of.count) <= most_bytes_of_direct_sums / bytes) return nonblocking_way::direct;
-  return has_plain_elements(type) ? nonblocking_way::plan : nonblocking_way::library;
+  return collectives::element_form::of(of.type) ? nonblocking_way::plan : nonblocking_way::library;
 }
 
 // Nonblocking ones count in shared memory who has entered; persistent ones, which may be started in any order, run a

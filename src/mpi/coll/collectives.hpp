@@ -26,7 +26,7 @@ int broadcast(session& in, communicator& comm, const elements& data, int root);
 int reduce(session& in, communicator& comm, const void* from, const elements& to, MPI_Op operation, int root);
 int allreduce(session& in, communicator& comm, const void* from, const elements& to, MPI_Op operation);
 
-// Of plain elements, any operation: contributions are combined in the order of ranks. `pass_through` where there is no
+// Any operation: contributions are combined in the order of ranks. `pass_through` where there is no
 // memory for it, on all ranks alike.
 /// Each rank combines a part of the elements.
 int reduce_in_parts(session& in, communicator& comm, const void* from, const elements& to, MPI_Op operation, int root);

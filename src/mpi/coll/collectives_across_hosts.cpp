@@ -131,7 +131,7 @@ plan broadcast(const communicator& comm, const elements& data, int root) {
 // Of many bytes all ranks get the sum, and those that are not the root drop it: a tree would send whole vectors.
 plan reduce(const communicator& comm, const void* from, const elements& to, MPI_Op operation, int root) {
   const std::uint64_t bytes = bytes_of(to);
-  if (!fits(comm, bytes) || !has_plain_elements(datatypes::find(to.type)) || !may_reorder(comm, operation)) return {};
+  if (!fits(comm, bytes) || !element_form::of(to.type) || !may_reorder(comm, operation)) return {};
   if (bytes > most_bytes_in_trees) {
     planned_request made = planned_request::of_elements(coll::collective::allreduce, "multi_object_ring", from,
                                                         to.address, vector_of(to), to.type, operation);
@@ -147,7 +147,7 @@ plan reduce(const communicator& comm, const void* from, const elements& to, MPI_
 // All give every rank the same bits.
 plan allreduce(const communicator& comm, const void* from, const elements& to, MPI_Op operation) {
   const std::uint64_t bytes = bytes_of(to);
-  if (!fits(comm, bytes) || !has_plain_elements(datatypes::find(to.type)) || !may_reorder(comm, operation)) return {};
+  if (!fits(comm, bytes) || !element_form::of(to.type) || !may_reorder(comm, operation)) return {};
   const bool is_short = bytes * static_cast<std::uint64_t>(comm.hosts->shape.hosts()) <= most_bytes_in_rounds;
   return planned_request::of_elements(coll::collective::allreduce,
                                       is_short ? "multi_object_gathered" : "multi_object_ring", from, to.address,
@@ -156,7 +156,7 @@ plan allreduce(const communicator& comm, const void* from, const elements& to, M
 
 plan scan(const communicator& comm, const void* from, const elements& to, MPI_Op operation, bool is_exclusive) {
   const std::uint64_t bytes = bytes_of(to);
-  if (!fits(comm, bytes) || !has_plain_elements(datatypes::find(to.type)) || !comm.hosts->are_in_order) return {};
+  if (!fits(comm, bytes) || !element_form::of(to.type) || !comm.hosts->are_in_order) return {};
   return planned_request::of_elements(is_exclusive ? coll::collective::exscan : coll::collective::scan, "multi_object",
                                       from, to.address, vector_of(to), to.type, operation);
 }
@@ -165,7 +165,7 @@ plan reduce_scatter(const communicator& comm, const void* from, void* to, std::s
                     MPI_Datatype type, MPI_Op operation) {
   const std::uint64_t all = std::accumulate(counts.begin(), counts.end(), std::uint64_t{0});
   const buffer_type& of_type = datatypes::find(type);
-  if (!fits(comm, all * of_type.bytes) || !has_plain_elements(of_type) || !comm.hosts->are_in_order) return {};
+  if (!fits(comm, all * of_type.bytes) || !element_form::of(type) || !comm.hosts->are_in_order) return {};
   const bool is_uniform = std::ranges::adjacent_find(counts, std::ranges::not_equal_to()) == counts.end();
   return planned_request::of_elements(
       coll::collective::reduce_scatter, "multi_object", from, to,

@@ -19,8 +19,9 @@ struct alignas(64) part {
   std::byte data[shm_collective::most_bytes];
 };
 
-bool are_few(session& in, const communicator& comm, std::size_t bytes) {
-  return fits_exchange(in, comm, bytes) || fits_shm_collective(in, bytes);
+bool are_few(session& in, const communicator& comm, MPI_Datatype type, std::size_t bytes) {
+  return has_plain_elements(datatypes::find(type)) &&
+         (fits_exchange(in, comm, bytes) || fits_shm_collective(in, bytes));
 }
 
 // The sum of the first `ranks` contributions, of which `of` says count and type. Every rank computes it by itself.
@@ -155,7 +156,7 @@ int allreduce_in_parts(session& in, communicator& comm, const void* from, const 
 
 int ordered_allreduce(session& in, communicator& comm, const void* from, const elements& to, MPI_Op operation) {
   const std::size_t bytes = bytes_of(to);
-  if (!are_few(in, comm, bytes)) return allreduce_in_parts(in, comm, from, to, operation);
+  if (!are_few(in, comm, to.type, bytes)) return allreduce_in_parts(in, comm, from, to, operation);
   const part sum = sum_of_few(in, comm, own_part(from, to.address), bytes, to, operation);
   std::copy_n(sum.data, bytes, static_cast<std::byte*>(to.address));
   return MPI_SUCCESS;
@@ -163,6 +164,8 @@ int ordered_allreduce(session& in, communicator& comm, const void* from, const e
 
 int scan(session& in, communicator& comm, const void* from, const elements& to, MPI_Op operation, bool is_exclusive) {
   const std::size_t bytes = bytes_of(to);
+  if (!has_plain_elements(datatypes::find(to.type)))
+    return run_planned(in, comm, {}, scan_in_parts(from, to, operation, is_exclusive));
   if (pays_as_chain(in, comm, bytes)) return scan_in_chain(in, comm, from, to, operation, is_exclusive);
   if (fits_exchange(in, comm, bytes)) {
     const part sum =
@@ -177,7 +180,7 @@ int reduce_scatter(session& in, communicator& comm, const void* from, void* to, 
                    MPI_Datatype type, MPI_Op operation) {
   const std::size_t size = datatypes::find(type).bytes;
   const std::uint64_t all = std::accumulate(counts.begin(), counts.end(), std::uint64_t{0});
-  if (are_few(in, comm, all * size)) {
+  if (are_few(in, comm, type, all * size)) {
     const part sum =
         sum_of_few(in, comm, own_part(from, to), all * size, {nullptr, static_cast<MPI_Count>(all), type}, operation);
     const auto mine = static_cast<std::size_t>(comm.rank);
@@ -186,7 +189,8 @@ int reduce_scatter(session& in, communicator& comm, const void* from, void* to, 
     return MPI_SUCCESS;
   }
   constexpr std::size_t most_bytes_by_messages = std::size_t{4} << 10;
-  if (!in.ranks().options().oversubscribed && all * size <= most_bytes_by_messages)
+  if (has_plain_elements(datatypes::find(type)) && !in.ranks().options().oversubscribed &&
+      all * size <= most_bytes_by_messages)
     return reduce_scatter_by_messages(in, comm, from, to, counts, type, operation);
   return run_planned(in, comm, {}, scattered_sum_in_parts(from, to, counts, type, operation));
 }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <atomic>
 #include <cstring>
+#include <limits>
 #include <memory>
 #include <utility>
 
@@ -38,6 +39,14 @@ coll::operation_table* table_of(session& in, shm_collective& shared,
   void* const agreed = shared.set_plan_memory(made);
   if (agreed != made && memory != nullptr) in.ranks().blocks().release(memory);
   return static_cast<coll::operation_table*>(agreed);
+}
+
+// Not what lies between them.
+void copy_elements(const void* from, void* to, std::uint64_t count, MPI_Datatype handle) {
+  const buffer_type& type = datatypes::find(handle);
+  std::vector<std::byte> packed(count * type.bytes);
+  pack(from, static_cast<MPI_Count>(count), type, packed.data());
+  unpack(packed.data(), packed.size(), to, static_cast<MPI_Count>(count), type);
 }
 
 // How a plan is found again.
@@ -105,6 +114,18 @@ std::uint64_t digest_of(const coll::request& of) {
 
 }  // namespace
 
+std::optional<element_form> element_form::of(MPI_Datatype handle) {
+  const buffer_type& type = datatypes::find(handle);
+  if (has_plain_elements(type)) return element_form{type.bytes, 0, false};
+  MPI_Aint lower = 0, extent = 0, true_lower = 0, true_extent = 0;
+  PMPI_Type_get_extent(handle, &lower, &extent);
+  PMPI_Type_get_true_extent(handle, &true_lower, &true_extent);
+  if (type.bytes == 0 || extent <= 0 || extent > std::numeric_limits<std::uint32_t>::max() || true_lower < lower ||
+      true_lower + true_extent > lower + extent)
+    return std::nullopt;
+  return element_form{static_cast<std::size_t>(extent), lower, true};
+}
+
 planned_request planned_request::of_elements(coll::collective what, const char* algorithm, const void* from, void* to,
                                              coll::block_layout blocks, MPI_Datatype type, MPI_Op operation, int root) {
   planned_request made;
@@ -114,7 +135,7 @@ planned_request planned_request::of_elements(coll::collective what, const char* 
   made.to = to;
   made.blocks = std::move(blocks);
   made.type = type;
-  made.element_bytes = datatypes::find(type).bytes;
+  made.elements = *element_form::of(type);
   made.operation = operation;
   made.root = root;
   return made;
@@ -126,7 +147,7 @@ coll::request planned_collective::request_of(const communicator& comm, const pla
   made.hosts = comm.spans_hosts() ? comm.hosts->shape : coll::shape::uniform(1, comm.size());
   made.root = place_of(comm, asked.root);
   made.blocks = asked.blocks;
-  made.extent = static_cast<std::uint32_t>(asked.element_bytes);
+  made.extent = static_cast<std::uint32_t>(asked.elements.bytes);
   // All ranks say so or none, of an allreduce. Of others each rank may for itself, and the others do not know: then its
   // output is staged, or the input of a root.
   made.in_place = asked.from == MPI_IN_PLACE && asked.what == coll::collective::allreduce && asked.all_alike;
@@ -211,8 +232,8 @@ bool planned_collective::open(buffers& own) {
   const bool keeps_input = is_in_place && coll::has_root(asked_.what);
   const bool keeps_output = is_in_place && !keeps_input && asked_.what != coll::collective::scan;
   const void* const from = own_part(asked_.from, asked_.to);
-  const bool packs_input = asked_.packed_from.is_needed();
-  const bool packs_output = asked_.packed_to.is_needed();
+  const bool packs_input = is_packed(asked_.packed_from);
+  const bool packs_output = is_packed(asked_.packed_to);
   if (input_bytes > 0 && !keeps_input && !packs_input) own.input = in_.ranks().shared_address(from, input_bytes);
   if (output_bytes > 0 && !is_one_buffer && !keeps_output && !packs_output)
     own.output = asked_.drops_output ? nullptr : in_.ranks().shared_address(asked_.to, output_bytes);
@@ -228,10 +249,7 @@ bool planned_collective::open(buffers& own) {
   std::uninitialized_value_construct_n(own.steps, own.step_count);
   if (own.input == nullptr && input_bytes > 0) {
     own.input = own.scratch + input_at;
-    if (packs_input)
-      pack(from, asked_.packed_from.count, asked_.packed_from.type, own.input);
-    else
-      std::memcpy(own.input, from, input_bytes);
+    stage_input(from, own.input, input_bytes);
     if (is_one_buffer) staged_output_ = own.input;
   }
   if (stages_output && output_bytes > 0) own.output = staged_output_ = own.scratch + output_at;
@@ -242,10 +260,25 @@ bool planned_collective::open(buffers& own) {
 void planned_collective::close() {
   const std::uint64_t bytes = request_.output_bytes(plan_->rank);
   if (staged_output_ == nullptr || asked_.drops_output) return;
-  if (asked_.packed_to.is_needed())
-    unpack(staged_output_, bytes, asked_.to, asked_.packed_to.count, asked_.packed_to.type);
+  unstage_output(staged_output_, asked_.to, bytes);
+}
+
+void planned_collective::stage_input(const void* from, std::byte* to, std::uint64_t bytes) const {
+  if (asked_.elements.has_gaps)
+    copy_elements(from, to - asked_.elements.lower, bytes / asked_.elements.bytes, asked_.type);
+  else if (asked_.packed_from.is_needed())
+    pack(from, asked_.packed_from.count, asked_.packed_from.type, to);
   else
-    std::memcpy(asked_.to, staged_output_, bytes);
+    std::memcpy(to, from, bytes);
+}
+
+void planned_collective::unstage_output(const std::byte* from, void* to, std::uint64_t bytes) const {
+  if (asked_.elements.has_gaps)
+    copy_elements(from - asked_.elements.lower, to, bytes / asked_.elements.bytes, asked_.type);
+  else if (asked_.packed_to.is_needed())
+    unpack(from, bytes, to, asked_.packed_to.count, asked_.packed_to.type);
+  else
+    std::memcpy(to, from, bytes);
 }
 
 void planned_collective::release(const buffers& of_member) {
@@ -258,7 +291,9 @@ void planned_collective::copy(const std::byte* from, std::byte* to, std::uint64_
 
 // `sum` becomes `left` op `sum`.
 void planned_collective::reduce_local(const std::byte* left, std::byte* sum, std::uint64_t bytes) const {
-  element_operation::of(asked_.type, asked_.operation)(left, sum, static_cast<MPI_Count>(bytes / asked_.element_bytes));
+  const element_form& of = asked_.elements;
+  element_operation::of(asked_.type, asked_.operation)(left - of.lower, sum - of.lower,
+                                                       static_cast<MPI_Count>(bytes / of.bytes));
 }
 
 void planned_collective::reduce(coll::step_kind side, const std::byte* from, std::byte* to, std::uint64_t bytes) {

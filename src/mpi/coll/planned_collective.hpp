@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <limits>
 #include <memory>
+#include <optional>
 #include <unordered_map>
 #include <vector>
 
@@ -25,10 +26,21 @@
 
 namespace tri::mpi::collectives {
 
-/// Elements that a plan can split a vector into.
+/// Contiguous elements of some bytes.
 inline bool has_plain_elements(const buffer_type& type) {
   return type.is_plain && type.bytes > 0 && type.bytes <= std::numeric_limits<std::uint32_t>::max();
 }
+
+/// The elements of a reduction, into which its plan splits vectors. Those with gaps are staged as far apart as in the
+/// program's buffers, because its operation expects them so; what lies in the gaps there stays as it is.
+struct element_form {
+  std::size_t bytes = 1;  ///< from one to the next
+  MPI_Aint lower = 0;     ///< where the first one begins, seen from the address that MPI has
+  bool has_gaps = false;
+
+  /// None: elements reach into each other, or lie backwards.
+  static std::optional<element_form> of(MPI_Datatype type);
+};
 
 /// A user's buffer of a type with gaps: packed into memory of ours, or unpacked from there. Without a type: there is
 /// none.
@@ -39,7 +51,7 @@ struct packed_buffer {
   bool is_needed() const { return type.handle != MPI_DATATYPE_NULL; }
 };
 
-/// The same on all ranks but for the buffers. Elements are plain: contiguous, without gaps.
+/// The same on all ranks but for the buffers.
 struct planned_request {
   coll::collective what = coll::collective::barrier;
   const char* algorithm = "multi_object";
@@ -47,7 +59,7 @@ struct planned_request {
   void* to = nullptr;
   coll::block_layout blocks;  // in elements
   MPI_Datatype type = MPI_BYTE;
-  std::size_t element_bytes = 1;
+  element_form elements;
   MPI_Op operation = MPI_OP_NULL;
   int root = 0;
   bool all_alike = true;      ///< all ranks of an allreduce are in place, or none
@@ -55,7 +67,7 @@ struct planned_request {
   packed_buffer packed_from;
   packed_buffer packed_to;
 
-  /// Of plain elements, for reductions.
+  /// For reductions of elements that have a form.
   static planned_request of_elements(coll::collective what, const char* algorithm, const void* from, void* to,
                                      coll::block_layout blocks, MPI_Datatype type, MPI_Op operation, int root = 0);
 };
@@ -93,6 +105,9 @@ class planned_collective final : public nonblocking_operation, public coll::plan
   void carry(std::uint32_t index, const coll::step& message, std::byte* at, std::uint64_t bytes);
   /// In place of what the program does not get, or of nothing; until the operation is over.
   std::byte* own_bytes(std::uint64_t bytes);
+  bool is_packed(const packed_buffer& of) const { return of.is_needed() || asked_.elements.has_gaps; }
+  void stage_input(const void* from, std::byte* to, std::uint64_t bytes) const;
+  void unstage_output(const std::byte* from, void* to, std::uint64_t bytes) const;
   void reduce_local(const std::byte* left, std::byte* sum, std::uint64_t bytes) const;
 
   session& in_;

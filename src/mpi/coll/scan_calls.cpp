@@ -1,5 +1,5 @@
-// MPI's scans and scattered reductions, blocking and nonblocking, of plain elements. Others go to the MPI library, and
-// so do nonblocking ones of types and operations that are not predefined (they may be freed meanwhile).
+// MPI's scans and scattered reductions, of elements into which plans can split vectors. Others go to the MPI library,
+// and so do those that do not wait of types and operations that are not predefined (they may be freed meanwhile).
 #include <mpi.h>
 
 #include <algorithm>
@@ -15,7 +15,7 @@ namespace {
 
 // Whether all ranks find that it is ours.
 bool is_ours(MPI_Datatype type, MPI_Op operation, bool is_nonblocking) {
-  if (!has_plain_elements(datatypes::find(type))) return false;
+  if (!collectives::element_form::of(type)) return false;
   if (order_of(type, operation) == reduction_order::unknown) return false;
   return !is_nonblocking || reduction_of(operation).has_value();
 }
