@@ -83,7 +83,9 @@ const library_fault library_faults[] = {
     // Open MPI 4.1.4: MPI_Waitall hangs when one request has failed before another is complete (2 runs of 7).
     {"openmpi", "errors/truncated_between_groups_among_others", library_carries::messages_between_hosts},
     {"openmpi", "errors/lists_whose_handlers_call_mpi", library_carries::messages_between_hosts},
-    // Reductions whose counts differ: the programs are erroneous, and each library does something else.
+    // Gathers and reductions whose counts differ: the programs are erroneous, and each library does something else.
+    {"openmpi", "errors/gathers_of_different_counts", library_carries::messages_between_hosts},
+    {"mpich", "errors/gathers_of_different_counts", library_carries::nothing},
     {"openmpi", "errors/large_reductions_of_different_counts", library_carries::messages_between_hosts},
     {"mpich", "errors/large_reductions_of_different_counts", library_carries::messages_between_hosts},
     // MPICH 4.0.2 with 2 ranks: one of these reductions is wrong, and writes outside its buffers.

@@ -81,8 +81,7 @@ TEST_P(conformance, statistics_say_what_was_passed_through) {
 // They run plans: without them these calls would be the library's, and the results the same.
 TEST_P(conformance, reductions_in_the_order_of_ranks_are_intercepted) {
   if (how().name != "drop_in" || ranks() != 3) GTEST_SKIP() << "a matter of the drop-in";
-  const auto counted = run_counted(with(), how(), ranks(), "conformance",
-                                   "--sizes few --only collectives/reductions_");
+  const auto counted = run_counted(with(), how(), ranks(), "conformance", "--sizes few --only collectives/reductions_");
   EXPECT_EQ(counted.ended.status, 0) << counted.ended.errors;
   std::set<std::string> intercepted;
   for (const auto& call : counted.statistics["calls"]) {
