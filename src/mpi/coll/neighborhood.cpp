@@ -17,7 +17,7 @@ neighborhood in_grid(MPI_Comm comm) {
     int below = MPI_PROC_NULL, above = MPI_PROC_NULL;
     PMPI_Cart_shift(comm, dimension, 1, &below, &above);
     made.sources.insert(made.sources.end(), {below, above});
-    const auto first = static_cast<std::size_t>(2 * dimension);
+    const std::size_t first = 2 * static_cast<std::size_t>(dimension);
     made.arrival.insert(made.arrival.end(), {first + 1, first});
   }
   made.destinations = made.sources;
