@@ -70,6 +70,19 @@ step_id plan_builder::copy(place from, place into, std::uint64_t bytes, const af
 
 step_id plan_builder::reduce(step_kind side, place from, place into, std::uint64_t bytes, const after& steps) {
   if (bytes == 0 || (side == step_kind::copy && asked.real_place(from) == asked.real_place(into))) return join(steps);
+  if (bytes < 2 * piece_bytes) return reduce_piece(side, from, into, bytes, steps);
+  const auto pieces = static_cast<int>(std::min(bytes / piece_bytes, most_pieces));
+  std::vector<step_id> ids;
+  for (int i = 0; i < pieces; ++i) {
+    const byte_range piece = part_of(bytes, asked.extent, i, pieces);
+    if (piece.bytes() > 0)
+      ids.push_back(reduce_piece(side, {from.rank, from.where, from.offset + piece.begin},
+                                 {into.rank, into.where, into.offset + piece.begin}, piece.bytes(), steps));
+  }
+  return join(ids);
+}
+
+step_id plan_builder::reduce_piece(step_kind side, place from, place into, std::uint64_t bytes, const after& steps) {
   step made;
   made.kind = side;
   made.source = from;

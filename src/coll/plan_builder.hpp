@@ -55,6 +55,11 @@ void for_chunks(const byte_range& of, std::uint32_t extent, Each&& each) {
     each(byte_range{begin, std::min(begin + most, of.end)});
 }
 
+/// Copies and reductions of more bytes are several steps that may be done at the same time, by any ranks of the host
+/// that wait.
+inline constexpr std::uint64_t piece_bytes = std::uint64_t{64} << 10;
+inline constexpr std::uint64_t most_pieces = 16;  // of one; larger pieces then, so that plans stay short
+
 class plan_builder {
  public:
   /// `keeps_steps`: false: steps are counted only, which needs next to no memory.
@@ -108,6 +113,7 @@ class plan_builder {
 
  private:
   step_id add(step made, const after& steps);
+  step_id reduce_piece(step_kind side, place from, place into, std::uint64_t bytes, const after& steps);
 
   plan made_;
   const bool keeps_steps_;

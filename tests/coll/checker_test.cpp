@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "coll/algorithms.hpp"
 #include "coll/plan_builder.hpp"
 #include "coll/plan_text.hpp"
 #include "printed_algorithms.hpp"
@@ -421,6 +422,30 @@ TEST(published_algorithms, ranks_leave_a_reduction_while_others_read_their_input
 TEST(published_algorithms, scatter_ends_before_the_last_hosts_have_handed_out) {
   const request asked = request_of(collective::scatter, shape::uniform(3, 2), 2);
   EXPECT_THAT(problem_of(asked, printed_scatter(asked, host_flaw::leaves_do_not_copy)), HasSubstr("is never written"));
+}
+
+// Ranks that wait do one of them together.
+TEST(checker, large_copies_are_several_steps) {
+  struct large {
+    collective what;
+    const char* algorithm;
+    std::uint32_t extent;
+  };
+  for (const auto& [what, algorithm, extent] :
+       {large{collective::broadcast, "multi_object", 1}, large{collective::allreduce, "multi_object_ring", 24},
+        large{collective::scan, "multi_object", 24}}) {
+    request asked = request_of(what, shape::uniform(2, 2), 100'000);
+    asked.extent = extent * 4;
+    std::vector<plan> plans;
+    std::uint64_t largest = 0;
+    for (int rank = 0; rank < asked.hosts.ranks(); ++rank) {
+      plans.push_back(generate(algorithm_of(asked, algorithm), asked, rank));
+      for (const step& each : plans.back().steps)
+        if (!each.is_message()) largest = std::max(largest, each.bytes);
+    }
+    EXPECT_EQ(problem_of(asked, plans), "") << algorithm;
+    EXPECT_LT(largest, std::max(2 * piece_bytes, asked.vector_bytes() / most_pieces + asked.extent)) << algorithm;
+  }
 }
 
 }  // namespace

@@ -20,6 +20,7 @@
 
 namespace tri::mpi {
 
+using collectives::completion;
 using collectives::elements;
 namespace across_hosts = collectives::across_hosts;
 using collectives::parts;
@@ -68,26 +69,21 @@ int collective(MPI_Comm comm, bool blocks, Body&& body, Library&& library, MPI_C
       library);
 }
 
-/// An operation of one round: waited for, or left behind the request.
+/// An operation of one round: `begin(operation)` posts its messages. `pass_through` on all members where messages
+/// cannot cross between hosts.
 template <class Begin>
-int run(session& in, communicator& known, MPI_Request* request, Begin&& begin) {
-  if (request == nullptr) {
+int run(session& in, communicator& known, const completion& how, Begin&& begin) {
+  if (known.spans_hosts() && !across_hosts::has_messages(known)) return pass_through;
+  if (how.is_blocking()) {
     collectives::operation all(in, known);
     begin(all);
     return all.wait();
   }
-  auto all = std::make_unique<collectives::operation>(in, known);
-  begin(*all);
-  *request = requests::add(in, known, std::move(all));
-  return MPI_SUCCESS;
-}
-
-/// What has begun, behind a request; null: it could not, on all ranks alike.
-inline int add_request(session& in, communicator& known, MPI_Request* request,
-                       std::unique_ptr<nonblocking_operation> begun) {
-  if (begun == nullptr) return pass_through;
-  *request = requests::add(in, known, std::move(begun));
-  return MPI_SUCCESS;
+  return how.begin(in, known, [&](const collectives::operation_identity& identity) {
+    auto all = std::make_unique<collectives::operation>(in, known, identity);
+    begin(*all);
+    return all;
+  });
 }
 
 }  // namespace tri::mpi

@@ -1,9 +1,8 @@
-// MPI's collective calls without parts for each rank: barriers, broadcasts, reductions. Nonblocking reductions whose
-// type or operation is not predefined go to the MPI library: they may be freed meanwhile.
+// MPI's collective calls without parts for each rank: barriers, broadcasts, reductions. Reductions that do not wait and
+// whose type or operation is not predefined go to the MPI library: they may be freed meanwhile.
 #include <mpi.h>
 
-#include "mpi/abi/exported.hpp"
-#include "mpi/coll/collective_arguments.hpp"
+#include "mpi/coll/collective_forms.hpp"
 #include "mpi/coll/reduction_arguments.hpp"
 #include "mpi/coll/reproducible_sums.hpp"
 
@@ -16,13 +15,90 @@ constexpr std::size_t most_bytes_of_direct_sums = std::size_t{64} << 10;
 
 enum class nonblocking_way : std::uint8_t { direct, plan, library };
 
-nonblocking_way way_of_sum(const communicator& comm, MPI_Count count, MPI_Datatype type, MPI_Op operation) {
+nonblocking_way way_of_sum(const communicator& comm, const elements& of, MPI_Op operation) {
   const std::optional<reduction> known = reduction_of(operation);
-  if (!known || !is_defined_on(*known, type)) return nonblocking_way::library;
-  const buffer_type& of = datatypes::find(type);
-  const std::size_t bytes = of.bytes * static_cast<std::size_t>(comm.size());
-  if (static_cast<std::size_t>(count) <= most_bytes_of_direct_sums / bytes) return nonblocking_way::direct;
-  return has_plain_elements(of) ? nonblocking_way::plan : nonblocking_way::library;
+  if (!known || !is_defined_on(*known, of.type)) return nonblocking_way::library;
+  const buffer_type& type = datatypes::find(of.type);
+  const std::size_t bytes = type.bytes * static_cast<std::size_t>(comm.size());
+  if (static_cast<std::size_t>(of.count) <= most_bytes_of_direct_sums / bytes) return nonblocking_way::direct;
+  return collectives::element_form::of(of.type) ? nonblocking_way::plan : nonblocking_way::library;
+}
+
+// Nonblocking ones count in shared memory who has entered; persistent ones, which may be started in any order, run a
+// plan.
+int barrier(session& in, communicator& known, const completion& how) {
+  if (how.is_blocking()) return collectives::barrier(in, known);
+  if (known.spans_hosts()) return across_hosts::run(in, known, how, across_hosts::barrier(known));
+  if (how.is_persistent()) return collectives::run_planned(in, known, how, {});
+  return how.begin(in, known, [&](const auto&) { return collectives::begin_barrier(in, known); });
+}
+
+int broadcast(session& in, communicator& known, const completion& how, const elements& data, int root) {
+  if (!is_valid(data.count, data.type) || !is_root(known, root)) return leave_to_library(known);
+  if (lacks_buffer(data.address, data.count, data.type)) return leave_to_library(known);
+  if (how.is_blocking()) return collectives::broadcast(in, known, data, root);
+  if (known.spans_hosts()) return across_hosts::run(in, known, how, across_hosts::broadcast(known, data, root));
+  return run(in, known, how, [&](collectives::operation& all) { collectives::begin_broadcast(all, data, root); });
+}
+
+int begin_reduce(session& in, communicator& known, const completion& how, const void* from, const elements& to,
+                 MPI_Op operation, int root) {
+  const nonblocking_way way = way_of_sum(known, to, operation);
+  if (way == nonblocking_way::library) return pass_through;
+  if (lacks_part(from, known.rank == root, to.address, to.count, to.type)) return leave_to_library(known);
+  if (collectives::is_reproducible_sum(to.type, operation))
+    return collectives::reproducible_sum(in, known, how, coll::collective::reduce, from, to, root);
+  if (known.spans_hosts())
+    return across_hosts::run(in, known, how, across_hosts::reduce(known, from, to, operation, root));
+  if (way == nonblocking_way::plan)
+    return collectives::run_planned(in, known, how,
+                                    collectives::sum_in_parts(coll::collective::reduce, from, to, operation, root));
+  return run(in, known, how,
+             [&](collectives::operation& all) { collectives::begin_reduce(all, from, to, operation, root); });
+}
+
+int reduce(session& in, communicator& known, const completion& how, const void* from, const elements& to,
+           MPI_Op operation, int root) {
+  if (!is_valid(to.count, to.type) || !is_root(known, root)) return leave_to_library(known);
+  if (!how.is_blocking()) return begin_reduce(in, known, how, from, to, operation, root);
+  const reduction_order order = order_of(to.type, operation);
+  if (order == reduction_order::unknown) return pass_through;
+  if (lacks_part(from, known.rank == root, to.address, to.count, to.type)) return leave_to_library(known);
+  if (order == reduction_order::of_ranks && !known.spans_hosts())
+    return collectives::reduce_in_parts(in, known, from, to, operation, root);
+  if (collectives::is_reproducible_sum(to.type, operation))
+    return collectives::reproducible_reduce(in, known, from, to, root);
+  return collectives::reduce(in, known, from, to, operation, root);
+}
+
+int begin_allreduce(session& in, communicator& known, const completion& how, const void* from, const elements& to,
+                    MPI_Op operation) {
+  const nonblocking_way way = way_of_sum(known, to, operation);
+  if (way == nonblocking_way::library) return pass_through;
+  if (lacks_part(from, true, to.address, to.count, to.type)) return leave_to_library(known);
+  if (collectives::is_reproducible_sum(to.type, operation))
+    return collectives::reproducible_sum(in, known, how, coll::collective::allreduce, from, to);
+  if (known.spans_hosts())
+    return across_hosts::run(in, known, how, across_hosts::allreduce(known, from, to, operation));
+  if (way == nonblocking_way::plan)
+    return collectives::run_planned(in, known, how,
+                                    collectives::sum_in_parts(coll::collective::allreduce, from, to, operation, 0));
+  return run(in, known, how,
+             [&](collectives::operation& all) { collectives::begin_allreduce(all, from, to, operation); });
+}
+
+int allreduce(session& in, communicator& known, const completion& how, const void* from, const elements& to,
+              MPI_Op operation) {
+  if (!is_valid(to.count, to.type)) return leave_to_library(known);
+  if (!how.is_blocking()) return begin_allreduce(in, known, how, from, to, operation);
+  const reduction_order order = order_of(to.type, operation);
+  if (order == reduction_order::unknown) return pass_through;
+  if (lacks_part(from, true, to.address, to.count, to.type)) return leave_to_library(known);
+  if (order == reduction_order::of_ranks && !known.spans_hosts())
+    return collectives::ordered_allreduce(in, known, from, to, operation);
+  if (collectives::is_reproducible_sum(to.type, operation))
+    return collectives::reproducible_allreduce(in, known, from, to);
+  return collectives::allreduce(in, known, from, to, operation);
 }
 
 }  // namespace
@@ -30,125 +106,23 @@ nonblocking_way way_of_sum(const communicator& comm, MPI_Count count, MPI_Dataty
 
 using namespace tri::mpi;
 
-TRIREME_EXPORTED int MPI_Barrier(MPI_Comm comm) {
-  return collective(
-      comm, true, [](session& in, communicator& known) { return collectives::barrier(in, known); },
-      [&] { return PMPI_Barrier(comm); });
-}
+TRIREME_COLLECTIVE(Barrier, Ibarrier, , (MPI_Comm comm), (comm), (-1, MPI_DATATYPE_NULL), (), barrier(in, known, how))
 
-TRIREME_EXPORTED int MPI_Ibarrier(MPI_Comm comm, MPI_Request* request) {
-  return collective(
-      comm, false,
-      [&](session& in, communicator& known) {
-        if (known.spans_hosts()) return across_hosts::run(in, known, request, across_hosts::barrier(known));
-        return add_request(in, known, request, collectives::begin_barrier(in, known));
-      },
-      [&] { return PMPI_Ibarrier(comm, request); });
-}
-
-#define TRIREME_COLLECTIVES(suffix, count_type)                                                                        \
-  TRIREME_EXPORTED int MPI_Bcast##suffix(void* buffer, count_type count, MPI_Datatype type, int root, MPI_Comm comm) { \
-    return collective(                                                                                                 \
-        comm, true,                                                                                                    \
-        [&](session& in, communicator& known) {                                                                        \
-          if (!is_valid(count, type) || !is_root(known, root)) return leave_to_library(known);                         \
-          if (lacks_buffer(buffer, count, type)) return leave_to_library(known);                                       \
-          return collectives::broadcast(in, known, {buffer, count, type}, root);                                       \
-        },                                                                                                             \
-        [&] { return PMPI_Bcast##suffix(buffer, count, type, root, comm); }, count, type);                             \
-  }                                                                                                                    \
-  TRIREME_EXPORTED int MPI_Ibcast##suffix(void* buffer, count_type count, MPI_Datatype type, int root, MPI_Comm comm,  \
-                                          MPI_Request* request) {                                                      \
-    return collective(                                                                                                 \
-        comm, false,                                                                                                   \
-        [&](session& in, communicator& known) {                                                                        \
-          if (!is_valid(count, type) || !is_root(known, root)) return leave_to_library(known);                         \
-          if (lacks_buffer(buffer, count, type)) return leave_to_library(known);                                       \
-          if (known.spans_hosts())                                                                                     \
-            return across_hosts::run(in, known, request, across_hosts::broadcast(known, {buffer, count, type}, root)); \
-          return run(in, known, request, [&](collectives::operation& all) {                                            \
-            collectives::begin_broadcast(all, {buffer, count, type}, root);                                            \
-          });                                                                                                          \
-        },                                                                                                             \
-        [&] { return PMPI_Ibcast##suffix(buffer, count, type, root, comm, request); }, count, type);                   \
-  }                                                                                                                    \
-  TRIREME_EXPORTED int MPI_Reduce##suffix(const void* from, void* to, count_type count, MPI_Datatype type,             \
-                                          MPI_Op operation, int root, MPI_Comm comm) {                                 \
-    return collective(                                                                                                 \
-        comm, true,                                                                                                    \
-        [&](session& in, communicator& known) {                                                                        \
-          if (!is_valid(count, type) || !is_root(known, root)) return leave_to_library(known);                         \
-          const reduction_order order = order_of(type, operation);                                                     \
-          if (order == reduction_order::unknown) return pass_through;                                                  \
-          if (lacks_part(from, known.rank == root, to, count, type)) return leave_to_library(known);                   \
-          if (order == reduction_order::of_ranks && !known.spans_hosts())                                              \
-            return collectives::reduce_in_parts(in, known, from, {to, count, type}, operation, root);                  \
-          if (collectives::is_reproducible_sum(type, operation))                                                       \
-            return collectives::reproducible_reduce(in, known, from, {to, count, type}, root);                         \
-          return collectives::reduce(in, known, from, {to, count, type}, operation, root);                             \
-        },                                                                                                             \
-        [&] { return PMPI_Reduce##suffix(from, to, count, type, operation, root, comm); }, count, type);               \
-  }                                                                                                                    \
-  TRIREME_EXPORTED int MPI_Ireduce##suffix(const void* from, void* to, count_type count, MPI_Datatype type,            \
-                                           MPI_Op operation, int root, MPI_Comm comm, MPI_Request* request) {          \
-    return collective(                                                                                                 \
-        comm, false,                                                                                                   \
-        [&](session& in, communicator& known) {                                                                        \
-          if (!is_valid(count, type) || !is_root(known, root)) return leave_to_library(known);                         \
-          const nonblocking_way way = way_of_sum(known, count, type, operation);                                       \
-          if (way == nonblocking_way::library) return pass_through;                                                    \
-          if (lacks_part(from, known.rank == root, to, count, type)) return leave_to_library(known);                   \
-          if (known.spans_hosts())                                                                                     \
-            return across_hosts::run(in, known, request,                                                               \
-                                     across_hosts::reduce(known, from, {to, count, type}, operation, root));           \
-          if (way == nonblocking_way::plan)                                                                            \
-            return add_request(                                                                                        \
-                in, known, request,                                                                                    \
-                collectives::begin_reduce_in_parts(in, known, from, {to, count, type}, operation, root));              \
-          return run(in, known, request, [&](collectives::operation& all) {                                            \
-            collectives::begin_reduce(all, from, {to, count, type}, operation, root);                                  \
-          });                                                                                                          \
-        },                                                                                                             \
-        [&] { return PMPI_Ireduce##suffix(from, to, count, type, operation, root, comm, request); }, count, type);     \
-  }                                                                                                                    \
-  TRIREME_EXPORTED int MPI_Allreduce##suffix(const void* from, void* to, count_type count, MPI_Datatype type,          \
-                                             MPI_Op operation, MPI_Comm comm) {                                        \
-    return collective(                                                                                                 \
-        comm, true,                                                                                                    \
-        [&](session& in, communicator& known) {                                                                        \
-          if (!is_valid(count, type)) return leave_to_library(known);                                                  \
-          const reduction_order order = order_of(type, operation);                                                     \
-          if (order == reduction_order::unknown) return pass_through;                                                  \
-          if (lacks_part(from, true, to, count, type)) return leave_to_library(known);                                 \
-          if (order == reduction_order::of_ranks && !known.spans_hosts())                                              \
-            return collectives::ordered_allreduce(in, known, from, {to, count, type}, operation);                      \
-          if (collectives::is_reproducible_sum(type, operation))                                                       \
-            return collectives::reproducible_allreduce(in, known, from, {to, count, type});                            \
-          return collectives::allreduce(in, known, from, {to, count, type}, operation);                                \
-        },                                                                                                             \
-        [&] { return PMPI_Allreduce##suffix(from, to, count, type, operation, comm); }, count, type);                  \
-  }                                                                                                                    \
-  TRIREME_EXPORTED int MPI_Iallreduce##suffix(const void* from, void* to, count_type count, MPI_Datatype type,         \
-                                              MPI_Op operation, MPI_Comm comm, MPI_Request* request) {                 \
-    return collective(                                                                                                 \
-        comm, false,                                                                                                   \
-        [&](session& in, communicator& known) {                                                                        \
-          if (!is_valid(count, type)) return leave_to_library(known);                                                  \
-          const nonblocking_way way = way_of_sum(known, count, type, operation);                                       \
-          if (way == nonblocking_way::library) return pass_through;                                                    \
-          if (lacks_part(from, true, to, count, type)) return leave_to_library(known);                                 \
-          if (known.spans_hosts())                                                                                     \
-            return across_hosts::run(in, known, request,                                                               \
-                                     across_hosts::allreduce(known, from, {to, count, type}, operation));              \
-          if (way == nonblocking_way::plan)                                                                            \
-            return add_request(in, known, request,                                                                     \
-                               collectives::begin_allreduce_in_parts(in, known, from, {to, count, type}, operation));  \
-          return run(in, known, request, [&](collectives::operation& all) {                                            \
-            collectives::begin_allreduce(all, from, {to, count, type}, operation);                                     \
-          });                                                                                                          \
-        },                                                                                                             \
-        [&] { return PMPI_Iallreduce##suffix(from, to, count, type, operation, comm, request); }, count, type);        \
-  }
+#define TRIREME_COLLECTIVES(suffix, count_type)                                                                     \
+  TRIREME_COLLECTIVE(Bcast, Ibcast, suffix,                                                                         \
+                     (void* buffer, count_type count, MPI_Datatype type, int root, MPI_Comm comm),                  \
+                     (buffer, count, type, root, comm), (count, type), (, type = kept(type)),                       \
+                     broadcast(in, known, how, {buffer, count, type}, root))                                        \
+  TRIREME_COLLECTIVE(                                                                                               \
+      Reduce, Ireduce, suffix,                                                                                      \
+      (const void* from, void* to, count_type count, MPI_Datatype type, MPI_Op operation, int root, MPI_Comm comm), \
+      (from, to, count, type, operation, root, comm), (count, type), (),                                            \
+      reduce(in, known, how, from, {to, count, type}, operation, root))                                             \
+  TRIREME_COLLECTIVE(                                                                                               \
+      Allreduce, Iallreduce, suffix,                                                                                \
+      (const void* from, void* to, count_type count, MPI_Datatype type, MPI_Op operation, MPI_Comm comm),           \
+      (from, to, count, type, operation, comm), (count, type), (),                                                  \
+      allreduce(in, known, how, from, {to, count, type}, operation))
 TRIREME_COLLECTIVES(, int)
 #if MPI_VERSION >= 4
 TRIREME_COLLECTIVES(_c, MPI_Count)

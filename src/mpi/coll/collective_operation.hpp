@@ -1,4 +1,5 @@
-// The messages of one collective operation, in the communicator's second context. Operations of a communicator follow
+// The messages of one collective operation: inside a host in the communicator's second context, between hosts on its
+// carrier. Operations of a communicator follow
 // each other in the same order everywhere, and so do the messages of one sender: the tag only keeps what belongs to
 // different operations apart.
 #pragma once
@@ -7,9 +8,12 @@
 
 #include <cstddef>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <vector>
 
+#include "mpi/coll/carried_messages.hpp"
+#include "mpi/coll/completion.hpp"
 #include "mpi/p2p/nonblocking_operation.hpp"
 #include "mpi/p2p/requests.hpp"
 
@@ -40,7 +44,9 @@ class scratch_elements {
 /// Either waited for (`wait`, as often as there are rounds), or left behind a request.
 class operation final : public nonblocking_operation {
  public:
-  operation(session& in, communicator& comm);
+  operation(session& in, communicator& comm) : operation(in, comm, operation_identity::next_of(comm)) {}
+  operation(session& in, communicator& comm, const operation_identity& identity)
+      : in_(in), comm_(comm), identity_(identity) {}
   ~operation() override { wait(); }
 
   void begin_send(const elements& data, int to) { begin(true, data, to); }
@@ -50,6 +56,7 @@ class operation final : public nonblocking_operation {
 
   bool is_done(session& in) override;
   int finish(session& in) override;
+  bool asks_library() const override { return carried_ != nullptr; }
   /// Room until the operation has ended; one at most.
   scratch_elements& make_scratch(MPI_Count count, MPI_Datatype type) { return scratch_.emplace(in_, count, type); }
   /// When all messages are there.
@@ -64,13 +71,15 @@ class operation final : public nonblocking_operation {
     transfer under_way;
   };
   void begin(bool is_send, const elements& data, int peer);
+  void carry(bool is_send, const elements& data, int peer);
 
   session& in_;
   communicator& comm_;
-  int tag_;
+  operation_identity identity_;
   int error_ = MPI_SUCCESS;
   std::vector<message> open_;
-  std::size_t first_open_ = 0;  // those before are done
+  std::size_t first_open_ = 0;                 // those before are done
+  std::unique_ptr<carried_messages> carried_;  // null: there were none
   std::optional<scratch_elements> scratch_;
   std::function<void()> last_step_;
 };

@@ -72,7 +72,7 @@ bool pays_as_plan(const elements& of) {
 
 // Otherwise dissemination: in round k every rank receives from the rank 2^k before it (Hensgen, Finkel, Manber 1988).
 int barrier(session& in, communicator& comm) {
-  if (comm.spans_hosts()) return across_hosts::run(in, comm, nullptr, across_hosts::barrier(comm));
+  if (comm.spans_hosts()) return across_hosts::run(in, comm, {}, across_hosts::barrier(comm));
   if (fits_shm_collective(in, 0)) {
     combine_in_shm(in, comm, nullptr, 0, [](shm_collective&) {});
     return MPI_SUCCESS;
@@ -92,7 +92,7 @@ int barrier(session& in, communicator& comm) {
 
 // Binomial tree.
 int broadcast(session& in, communicator& comm, const elements& data, int root) {
-  if (comm.spans_hosts()) return across_hosts::run(in, comm, nullptr, across_hosts::broadcast(comm, data, root));
+  if (comm.spans_hosts()) return across_hosts::run(in, comm, {}, across_hosts::broadcast(comm, data, root));
   operation all(in, comm);
   const int size = all.size();
   const int relative = (all.rank() - root + size) % size;
@@ -110,7 +110,7 @@ int broadcast(session& in, communicator& comm, const elements& data, int root) {
 
 int reduce(session& in, communicator& comm, const void* from, const elements& to, MPI_Op operation_, int root) {
   if (comm.spans_hosts())
-    return across_hosts::run(in, comm, nullptr, across_hosts::reduce(comm, from, to, operation_, root));
+    return across_hosts::run(in, comm, {}, across_hosts::reduce(comm, from, to, operation_, root));
   if (pays_as_plan(to))
     if (const int error = reduce_in_parts(in, comm, from, to, operation_, root); error != pass_through) return error;
   operation all(in, comm);
@@ -153,8 +153,7 @@ void allreduce_by_exchange(session& in, communicator& comm, const void* own, std
 
 // Otherwise recursive doubling.
 int allreduce(session& in, communicator& comm, const void* from, const elements& to, MPI_Op operation_) {
-  if (comm.spans_hosts())
-    return across_hosts::run(in, comm, nullptr, across_hosts::allreduce(comm, from, to, operation_));
+  if (comm.spans_hosts()) return across_hosts::run(in, comm, {}, across_hosts::allreduce(comm, from, to, operation_));
   const buffer_type& type = datatypes::find(to.type);
   const std::size_t bytes = static_cast<std::size_t>(to.count) * type.bytes;
   const void* const own = own_part(from, to.address);

@@ -13,6 +13,8 @@
 #include <span>
 
 #include "mpi/coll/collective_operation.hpp"
+#include "mpi/coll/planned_collective.hpp"
+#include "mpi/coll/rank_parts.hpp"
 #include "mpi/comm/communicators.hpp"
 #include "mpi/startup/session.hpp"
 
@@ -24,7 +26,7 @@ int broadcast(session& in, communicator& comm, const elements& data, int root);
 int reduce(session& in, communicator& comm, const void* from, const elements& to, MPI_Op operation, int root);
 int allreduce(session& in, communicator& comm, const void* from, const elements& to, MPI_Op operation);
 
-// Of plain elements, any operation: contributions are combined in the order of ranks. `pass_through` where there is no
+// Any operation: contributions are combined in the order of ranks. `pass_through` where there is no
 // memory for it, on all ranks alike.
 /// Each rank combines a part of the elements.
 int reduce_in_parts(session& in, communicator& comm, const void* from, const elements& to, MPI_Op operation, int root);
@@ -34,16 +36,12 @@ int scan(session& in, communicator& comm, const void* from, const elements& to, 
 /// `counts`: elements of each rank's block.
 int reduce_scatter(session& in, communicator& comm, const void* from, void* to, std::span<const std::uint64_t> counts,
                    MPI_Datatype type, MPI_Op operation);
-/// The following return null where there is no memory for it.
-std::unique_ptr<nonblocking_operation> begin_reduce_in_parts(session& in, communicator& comm, const void* from,
-                                                             const elements& to, MPI_Op operation, int root);
-std::unique_ptr<nonblocking_operation> begin_allreduce_in_parts(session& in, communicator& comm, const void* from,
-                                                                const elements& to, MPI_Op operation);
-std::unique_ptr<nonblocking_operation> begin_scan(session& in, communicator& comm, const void* from, const elements& to,
-                                                  MPI_Op operation, bool is_exclusive);
-std::unique_ptr<nonblocking_operation> begin_reduce_scatter(session& in, communicator& comm, const void* from, void* to,
-                                                            std::span<const std::uint64_t> counts, MPI_Datatype type,
-                                                            MPI_Op operation);
+
+// The plans of the same, for calls that do not wait.
+planned_request sum_in_parts(coll::collective what, const void* from, const elements& to, MPI_Op operation, int root);
+planned_request scan_in_parts(const void* from, const elements& to, MPI_Op operation, bool is_exclusive);
+planned_request scattered_sum_in_parts(const void* from, void* to, std::span<const std::uint64_t> counts,
+                                       MPI_Datatype type, MPI_Op operation);
 
 std::unique_ptr<nonblocking_operation> begin_barrier(session& in, communicator& comm);
 void begin_broadcast(operation& all, const elements& data, int root);
@@ -51,13 +49,6 @@ void begin_broadcast(operation& all, const elements& data, int root);
 void begin_reduce(operation& all, const void* from, const elements& to, MPI_Op operation, int root);
 void begin_allreduce(operation& all, const void* from, const elements& to, MPI_Op operation);
 
-/// The data sent to or received from one rank.
-using part_function = elements (*)(const void* description, int rank);
-struct parts {
-  part_function part = nullptr;
-  const void* description = nullptr;
-  elements of(int rank) const { return part(description, rank); }
-};
 /// Every rank sends `mine` to the root, which stores it in the parts.
 void begin_gather(operation& all, const elements& mine, const parts& everybodys, int root);
 void begin_scatter(operation& all, const parts& everybodys, const elements& mine, int root);

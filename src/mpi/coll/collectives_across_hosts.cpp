@@ -6,6 +6,7 @@
 #include <memory>
 #include <numeric>
 #include <utility>
+#include <vector>
 
 #include "mpi/coll/collectives.hpp"
 #include "mpi/coll/shm_steps.hpp"
@@ -17,20 +18,22 @@ namespace {
 constexpr int least_operations = 16;  // under way at a time
 // Of all ranks together: leaders have scratch for about as much, and buffers that others cannot access are staged.
 constexpr std::uint64_t most_bytes = std::uint64_t{64} << 20;
-// Trees send whole vectors several times, where the libraries cut large ones into pieces.
+// Trees send whole vectors several times.
 constexpr std::uint64_t most_bytes_in_trees = std::uint64_t{32} << 10;
 constexpr std::uint64_t least_bytes_staged = std::uint64_t{8} << 10;  // a broadcast that waits for its readers instead
 constexpr std::uint64_t most_bytes_in_rounds = std::uint64_t{16} << 10;  // of all hosts together
 constexpr std::uint64_t least_bytes_in_parts = std::uint64_t{2} << 10;
+// Gathers and scatters of few bytes: one message to or from the root for each rank. None of them waits for others of
+// its host, and those that only send do not wait at all.
+constexpr std::uint64_t most_bytes_sent_directly = std::uint64_t{4} << 10;
+constexpr std::uint64_t most_ranks_of_root = 64;
 constexpr std::uint64_t most_bytes_of_pair = std::uint64_t{16} << 10;  // of ranks, in an all-to-all
 
 std::size_t bytes_of(const elements& of) { return static_cast<std::size_t>(of.count) * datatypes::find(of.type).bytes; }
 
 std::uint64_t ranks_of(const communicator& comm) { return static_cast<std::uint64_t>(comm.size()); }
 
-bool fits(const communicator& comm, std::uint64_t bytes) {
-  return comm.carrier != MPI_COMM_NULL && comm.hosts->operations >= least_operations && bytes <= most_bytes;
-}
+bool fits(const communicator& comm, std::uint64_t bytes) { return has_messages(comm) && bytes <= most_bytes; }
 
 // The library keeps neither while a nonblocking operation needs it, so it is kept here.
 packed_buffer packed(const elements& of) {
@@ -60,11 +63,6 @@ planned_request of_bytes(coll::collective what, const char* algorithm, const ele
   return made;
 }
 
-planned_request of_elements(coll::collective what, const char* algorithm, const void* from, void* to,
-                            coll::block_layout blocks, MPI_Datatype type, MPI_Op operation, int root = 0) {
-  return {what, algorithm, from, to, std::move(blocks), type, datatypes::find(type).bytes, operation, root, {}, {}};
-}
-
 coll::block_layout vector_of(const elements& of) {
   return coll::block_layout::uniform(static_cast<std::uint64_t>(of.count));
 }
@@ -75,6 +73,32 @@ bool may_reorder(const communicator& comm, MPI_Op operation) {
   int commutative = 0;
   PMPI_Op_commutative(operation, &commutative);
   return commutative != 0;
+}
+
+bool is_sent_directly(const communicator& comm, std::uint64_t block) {
+  return block <= most_bytes_sent_directly && ranks_of(comm) <= most_ranks_of_root;
+}
+
+// Parts that lie anywhere, as one element of a type that is made for them.
+elements as_one_element(const parts& all, int ranks, packed_buffer& packed) {
+  std::vector<int> counts;
+  std::vector<MPI_Aint> places;
+  std::vector<MPI_Datatype> types;
+  auto* const start = static_cast<std::byte*>(all.of(0).address);
+  for (int rank = 0; rank < ranks; ++rank) {
+    const elements part = all.of(rank);
+    counts.push_back(static_cast<int>(part.count));
+    places.push_back(static_cast<std::byte*>(part.address) - start);
+    types.push_back(part.type);
+  }
+  MPI_Datatype made = MPI_DATATYPE_NULL;
+  PMPI_Type_create_struct(ranks, counts.data(), places.data(), types.data(), &made);
+  PMPI_Type_commit(&made);
+  packed = {1, datatypes::find(made), std::shared_ptr<void>(nullptr, [made](void*) mutable {
+              datatypes::forget(made);
+              PMPI_Type_free(&made);
+            })};
+  return {start, 1, made};
 }
 
 // The block of a rank in the row of all.
@@ -90,6 +114,10 @@ std::map<MPI_Win, communicator*> made_on;
 
 }  // namespace
 
+bool has_messages(const communicator& comm) {
+  return comm.carrier != MPI_COMM_NULL && comm.hosts->operations >= least_operations;
+}
+
 plan barrier(const communicator& comm) {
   if (!fits(comm, 0)) return {};
   return of_bytes(coll::collective::barrier, "multi_object", {}, {}, 0);
@@ -104,55 +132,65 @@ plan broadcast(const communicator& comm, const elements& data, int root) {
                   is_root ? data : elements{}, is_root ? elements{} : data, bytes, root);
 }
 
+// Of many bytes all ranks get the sum, and those that are not the root drop it: a tree would send whole vectors.
 plan reduce(const communicator& comm, const void* from, const elements& to, MPI_Op operation, int root) {
   const std::uint64_t bytes = bytes_of(to);
-  if (!fits(comm, bytes) || bytes > most_bytes_in_trees || !has_plain_elements(datatypes::find(to.type)) ||
-      !may_reorder(comm, operation))
-    return {};
-  return of_elements(coll::collective::reduce, bytes < least_bytes_in_parts ? "multi_object" : "multi_object_parts",
-                     from, to.address, vector_of(to), to.type, operation, root);
+  if (!fits(comm, bytes) || !element_form::of(to.type) || !may_reorder(comm, operation)) return {};
+  if (bytes > most_bytes_in_trees) {
+    planned_request made = planned_request::of_elements(coll::collective::allreduce, "multi_object_ring", from,
+                                                        to.address, vector_of(to), to.type, operation);
+    made.drops_output = comm.rank != root;
+    made.all_alike = false;
+    return made;
+  }
+  return planned_request::of_elements(coll::collective::reduce,
+                                      bytes < least_bytes_in_parts ? "multi_object" : "multi_object_parts", from,
+                                      to.address, vector_of(to), to.type, operation, root);
 }
 
 // All give every rank the same bits.
 plan allreduce(const communicator& comm, const void* from, const elements& to, MPI_Op operation) {
   const std::uint64_t bytes = bytes_of(to);
-  if (!fits(comm, bytes) || !has_plain_elements(datatypes::find(to.type)) || !may_reorder(comm, operation)) return {};
+  if (!fits(comm, bytes) || !element_form::of(to.type) || !may_reorder(comm, operation)) return {};
   const bool is_short = bytes * static_cast<std::uint64_t>(comm.hosts->shape.hosts()) <= most_bytes_in_rounds;
-  return of_elements(coll::collective::allreduce, is_short ? "multi_object_gathered" : "multi_object_ring", from,
-                     to.address, vector_of(to), to.type, operation);
+  return planned_request::of_elements(coll::collective::allreduce,
+                                      is_short ? "multi_object_gathered" : "multi_object_ring", from, to.address,
+                                      vector_of(to), to.type, operation);
 }
 
 plan scan(const communicator& comm, const void* from, const elements& to, MPI_Op operation, bool is_exclusive) {
   const std::uint64_t bytes = bytes_of(to);
-  if (!fits(comm, bytes) || bytes > most_bytes_in_trees || !has_plain_elements(datatypes::find(to.type)) ||
-      !comm.hosts->are_in_order)
-    return {};
-  return of_elements(is_exclusive ? coll::collective::exscan : coll::collective::scan, "multi_object", from, to.address,
-                     vector_of(to), to.type, operation);
+  if (!fits(comm, bytes) || !element_form::of(to.type) || !comm.hosts->are_in_order) return {};
+  return planned_request::of_elements(is_exclusive ? coll::collective::exscan : coll::collective::scan, "multi_object",
+                                      from, to.address, vector_of(to), to.type, operation);
 }
 
 plan reduce_scatter(const communicator& comm, const void* from, void* to, std::span<const std::uint64_t> counts,
                     MPI_Datatype type, MPI_Op operation) {
   const std::uint64_t all = std::accumulate(counts.begin(), counts.end(), std::uint64_t{0});
   const buffer_type& of_type = datatypes::find(type);
-  if (!fits(comm, all * of_type.bytes) || !has_plain_elements(of_type) || !comm.hosts->are_in_order) return {};
+  if (!fits(comm, all * of_type.bytes) || !element_form::of(type) || !comm.hosts->are_in_order) return {};
   const bool is_uniform = std::ranges::adjacent_find(counts, std::ranges::not_equal_to()) == counts.end();
-  return of_elements(coll::collective::reduce_scatter, "multi_object", from, to,
-                     is_uniform ? coll::block_layout::uniform(counts[0]) : coll::block_layout::of_table(counts), type,
-                     operation);
+  return planned_request::of_elements(
+      coll::collective::reduce_scatter, "multi_object", from, to,
+      is_uniform ? coll::block_layout::uniform(counts[0]) : coll::block_layout::of_table(counts), type, operation);
 }
 
 plan gather(const communicator& comm, const elements& mine, const elements& whole, int root) {
   const elements own = mine.address == MPI_IN_PLACE ? block_at(whole, comm.rank, comm.size()) : mine;
   const std::uint64_t block = bytes_of(own);
-  if (!fits(comm, block * ranks_of(comm)) || block > most_bytes_in_trees || !comm.hosts->are_in_order) return {};
+  if (!fits(comm, block * ranks_of(comm)) || block > most_bytes_in_trees || is_sent_directly(comm, block) ||
+      !comm.hosts->are_in_order)
+    return {};
   return of_bytes(coll::collective::gather, "multi_object", own, whole, block, root);
 }
 
 plan scatter(const communicator& comm, const elements& whole, const elements& mine, int root) {
   const elements own = mine.address == MPI_IN_PLACE ? block_at(whole, comm.rank, comm.size()) : mine;
   const std::uint64_t block = bytes_of(own);
-  if (!fits(comm, block * ranks_of(comm)) || block > most_bytes_in_trees || !comm.hosts->are_in_order) return {};
+  if (!fits(comm, block * ranks_of(comm)) || block > most_bytes_in_trees || is_sent_directly(comm, block) ||
+      !comm.hosts->are_in_order)
+    return {};
   return of_bytes(coll::collective::scatter, "multi_object", whole, own, block, root);
 }
 
@@ -163,6 +201,30 @@ plan allgather(const communicator& comm, const elements& mine, const elements& w
   if (!fits(comm, all) || !comm.hosts->are_in_order) return {};
   return of_bytes(coll::collective::allgather,
                   all <= 2 * most_bytes_in_trees ? "multi_object_bruck" : "multi_object_ring", own, whole, block);
+}
+
+plan allgather(const communicator& comm, const elements& mine, const parts& everybodys) {
+  std::vector<std::uint64_t> bytes;
+  bool are_in_a_row = true;
+  const auto* next = static_cast<const std::byte*>(everybodys.of(0).address);
+  for (int rank = 0; rank < comm.size(); ++rank) {
+    const elements part = everybodys.of(rank);
+    bytes.push_back(bytes_of(part));
+    are_in_a_row = are_in_a_row && part.address == next && datatypes::find(part.type).is_plain;
+    next += bytes.back();
+  }
+  const std::uint64_t all = std::accumulate(bytes.begin(), bytes.end(), std::uint64_t{0});
+  if (!fits(comm, all) || !comm.hosts->are_in_order) return {};
+  packed_buffer packed;
+  elements whole{everybodys.of(0).address, static_cast<MPI_Count>(all), MPI_BYTE};
+  if (!are_in_a_row) whole = as_one_element(everybodys, comm.size(), packed);
+  planned_request made =
+      of_bytes(coll::collective::allgather, all <= 2 * most_bytes_in_trees ? "multi_object_bruck" : "multi_object_ring",
+               mine.address == MPI_IN_PLACE ? everybodys.of(comm.rank) : mine, {}, 0);
+  made.blocks = coll::block_layout::of_table(bytes);
+  made.to = whole.address;
+  made.packed_to = packed;
+  return made;
 }
 
 plan alltoall(const communicator& comm, const elements& from, const elements& to) {
@@ -222,12 +284,8 @@ int arrive_at_window(MPI_Win window) {
   return error == pass_through ? MPI_SUCCESS : error;
 }
 
-int run(session& in, communicator& comm, MPI_Request* request, const plan& chosen) {
-  if (!chosen) return pass_through;
-  if (request == nullptr) return run_planned(in, comm, *chosen);
-  std::unique_ptr<planned_collective> begun = planned_collective::begin(in, comm, *chosen);
-  *request = requests::add(in, comm, std::move(begun));
-  return MPI_SUCCESS;
+int run(session& in, communicator& comm, const completion& how, const plan& chosen) {
+  return chosen ? run_planned(in, comm, how, *chosen) : pass_through;
 }
 
 }  // namespace tri::mpi::collectives::across_hosts

@@ -10,12 +10,16 @@
 
 #include "mpi/coll/collective_operation.hpp"
 #include "mpi/coll/planned_collective.hpp"
+#include "mpi/coll/rank_parts.hpp"
 #include "mpi/comm/communicators.hpp"
 #include "mpi/p2p/requests.hpp"
 
 namespace tri::mpi::collectives::across_hosts {
 
 using plan = std::optional<planned_request>;
+
+/// Operations may have messages to other hosts.
+bool has_messages(const communicator& comm);
 
 plan barrier(const communicator& comm);
 plan broadcast(const communicator& comm, const elements& data, int root);
@@ -29,6 +33,8 @@ plan reduce_scatter(const communicator& comm, const void* from, void* to, std::s
 plan gather(const communicator& comm, const elements& mine, const elements& whole, int root);
 plan scatter(const communicator& comm, const elements& whole, const elements& mine, int root);
 plan allgather(const communicator& comm, const elements& mine, const elements& whole);
+/// Of parts of different sizes.
+plan allgather(const communicator& comm, const elements& mine, const parts& everybodys);
 plan alltoall(const communicator& comm, const elements& from, const elements& to);
 
 /// Waits for all members, so that none of them needs this rank any more before it joins an operation of the library
@@ -42,7 +48,7 @@ int arrive_at_window(MPI_Win window);
 void add_window(MPI_Win window, MPI_Comm comm);
 void remove_window(MPI_Win window);
 
-/// Waits for it, or leaves it behind the request where there is one. `pass_through` without a plan.
-int run(session& in, communicator& comm, MPI_Request* request, const plan& chosen);
+/// Waits for it, or leaves it behind a request. `pass_through` without a plan.
+int run(session& in, communicator& comm, const completion& how, const plan& chosen);
 
 }  // namespace tri::mpi::collectives::across_hosts

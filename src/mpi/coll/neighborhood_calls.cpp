@@ -1,90 +1,88 @@
-// Neighbourhood collectives, which always go to the library: intercepted only for the statistics. Without those a call
-// tests one pointer.
+// MPI's collective calls among neighbours.
 #include <mpi.h>
 
-#include "mpi/abi/counted_calls.hpp"
-#include "mpi/abi/exported.hpp"
-#include "mpi/coll/collectives_across_hosts.hpp"
-#include "mpi/engine/call_statistics.hpp"
-#include "mpi/startup/session.hpp"
+#include "mpi/coll/collective_forms.hpp"
+#include "mpi/coll/neighborhood.hpp"
+#include "mpi/coll/part_arguments.hpp"
 
 namespace tri::mpi {
 namespace {
 
-void count_left(const counted_call& call) {
-  session* const in = session::active();
-  if (counted_calls::counts == nullptr || in == nullptr) [[likely]]
-    return;
-  const call_guard guard(*in);
-  counted_calls::add(call, left_because::call);
+// The same elements for each neighbour.
+equal_parts same_for_all(const void* start, MPI_Count count, MPI_Datatype type) {
+  equal_parts made(start, count, type);
+  made.extent = 0;
+  return made;
+}
+
+template <class PartsTo, class PartsFrom>
+int exchange(session& in, communicator& known, const completion& how, const PartsTo& to_each,
+             const PartsFrom& from_each) {
+  const collectives::neighborhood* const neighbors = collectives::neighborhood_of(known);
+  if (neighbors == nullptr) return pass_through;
+  const auto destinations = static_cast<int>(neighbors->destinations.size());
+  const auto sources = static_cast<int>(neighbors->sources.size());
+  if ((destinations > 0 && !to_each.are_valid(destinations)) || (sources > 0 && !from_each.are_valid(sources)))
+    return leave_to_library(known);
+  return run(in, known, how, [&](collectives::operation& all) {
+    collectives::begin_neighbor_exchange(all, *neighbors, to_each.all(), from_each.all());
+  });
+}
+
+// How many neighbours this rank sends to, and receives from.
+int destinations_of(communicator& known) {
+  const collectives::neighborhood* const neighbors = collectives::neighborhood_of(known);
+  return neighbors == nullptr ? 0 : static_cast<int>(neighbors->destinations.size());
+}
+int sources_of(communicator& known) {
+  const collectives::neighborhood* const neighbors = collectives::neighborhood_of(known);
+  return neighbors == nullptr ? 0 : static_cast<int>(neighbors->sources.size());
 }
 
 }  // namespace
 }  // namespace tri::mpi
 
-using tri::mpi::count_left;
-using tri::mpi::collectives::across_hosts::arrive;
+using namespace tri::mpi;
 
-TRIREME_EXPORTED int MPI_Neighbor_allgather(const void* in, int count, MPI_Datatype type, void* out, int each,
-                                            MPI_Datatype of_out, MPI_Comm comm) {
-  count_left({__func__, comm, count, type});
-  if (const int error = arrive(comm); error != MPI_SUCCESS) return error;
-  return PMPI_Neighbor_allgather(in, count, type, out, each, of_out, comm);
-}
-TRIREME_EXPORTED int MPI_Neighbor_alltoall(const void* in, int count, MPI_Datatype type, void* out, int each,
-                                           MPI_Datatype of_out, MPI_Comm comm) {
-  count_left({__func__, comm, count, type});
-  if (const int error = arrive(comm); error != MPI_SUCCESS) return error;
-  return PMPI_Neighbor_alltoall(in, count, type, out, each, of_out, comm);
-}
-TRIREME_EXPORTED int MPI_Neighbor_allgatherv(const void* in, int count, MPI_Datatype type, void* out,
-                                             const int counts[], const int places[], MPI_Datatype of_out,
-                                             MPI_Comm comm) {
-  count_left({__func__, comm, count, type});
-  if (const int error = arrive(comm); error != MPI_SUCCESS) return error;
-  return PMPI_Neighbor_allgatherv(in, count, type, out, counts, places, of_out, comm);
-}
-TRIREME_EXPORTED int MPI_Neighbor_alltoallv(const void* in, const int counts[], const int places[], MPI_Datatype type,
-                                            void* out, const int of_out[], const int places_out[],
-                                            MPI_Datatype type_out, MPI_Comm comm) {
-  count_left({__func__, comm, -1, type});
-  if (const int error = arrive(comm); error != MPI_SUCCESS) return error;
-  return PMPI_Neighbor_alltoallv(in, counts, places, type, out, of_out, places_out, type_out, comm);
-}
-TRIREME_EXPORTED int MPI_Neighbor_alltoallw(const void* in, const int counts[], const MPI_Aint places[],
-                                            const MPI_Datatype types[], void* out, const int of_out[],
-                                            const MPI_Aint places_out[], const MPI_Datatype types_out[],
-                                            MPI_Comm comm) {
-  count_left({__func__, comm, -1, MPI_DATATYPE_NULL});
-  if (const int error = arrive(comm); error != MPI_SUCCESS) return error;
-  return PMPI_Neighbor_alltoallw(in, counts, places, types, out, of_out, places_out, types_out, comm);
-}
-TRIREME_EXPORTED int MPI_Ineighbor_allgather(const void* in, int count, MPI_Datatype type, void* out, int each,
-                                             MPI_Datatype of_out, MPI_Comm comm, MPI_Request* request) {
-  count_left({__func__, comm, count, type});
-  return PMPI_Ineighbor_allgather(in, count, type, out, each, of_out, comm, request);
-}
-TRIREME_EXPORTED int MPI_Ineighbor_alltoall(const void* in, int count, MPI_Datatype type, void* out, int each,
-                                            MPI_Datatype of_out, MPI_Comm comm, MPI_Request* request) {
-  count_left({__func__, comm, count, type});
-  return PMPI_Ineighbor_alltoall(in, count, type, out, each, of_out, comm, request);
-}
-TRIREME_EXPORTED int MPI_Ineighbor_allgatherv(const void* in, int count, MPI_Datatype type, void* out,
-                                              const int counts[], const int places[], MPI_Datatype of_out,
-                                              MPI_Comm comm, MPI_Request* request) {
-  count_left({__func__, comm, count, type});
-  return PMPI_Ineighbor_allgatherv(in, count, type, out, counts, places, of_out, comm, request);
-}
-TRIREME_EXPORTED int MPI_Ineighbor_alltoallv(const void* in, const int counts[], const int places[], MPI_Datatype type,
-                                             void* out, const int of_out[], const int places_out[],
-                                             MPI_Datatype type_out, MPI_Comm comm, MPI_Request* request) {
-  count_left({__func__, comm, -1, type});
-  return PMPI_Ineighbor_alltoallv(in, counts, places, type, out, of_out, places_out, type_out, comm, request);
-}
-TRIREME_EXPORTED int MPI_Ineighbor_alltoallw(const void* in, const int counts[], const MPI_Aint places[],
-                                             const MPI_Datatype types[], void* out, const int of_out[],
-                                             const MPI_Aint places_out[], const MPI_Datatype types_out[], MPI_Comm comm,
-                                             MPI_Request* request) {
-  count_left({__func__, comm, -1, MPI_DATATYPE_NULL});
-  return PMPI_Ineighbor_alltoallw(in, counts, places, types, out, of_out, places_out, types_out, comm, request);
-}
+#define TRIREME_COLLECTIVES(suffix, count_type, displacement_type)                                                 \
+  TRIREME_COLLECTIVE(Neighbor_allgather, Ineighbor_allgather, suffix,                                              \
+                     (const void* from, count_type count, MPI_Datatype type, void* to, count_type each,            \
+                      MPI_Datatype to_type, MPI_Comm comm),                                                        \
+                     (from, count, type, to, each, to_type, comm), (count, type),                                  \
+                     (, type = kept(type), to_type = kept(to_type)),                                               \
+                     exchange(in, known, how, same_for_all(from, count, type), equal_parts(to, each, to_type)))    \
+  TRIREME_COLLECTIVE(                                                                                              \
+      Neighbor_allgatherv, Ineighbor_allgatherv, suffix,                                                           \
+      (const void* from, count_type count, MPI_Datatype type, void* to, const count_type counts[],                 \
+       const displacement_type places[], MPI_Datatype to_type, MPI_Comm comm),                                     \
+      (from, count, type, to, counts, places, to_type, comm), (count, type),                                       \
+      (, type = kept(type), to_type = kept(to_type)),                                                              \
+      exchange(in, known, how, same_for_all(from, count, type), unequal_parts(to, counts, places, to_type)))       \
+  TRIREME_COLLECTIVE(Neighbor_alltoall, Ineighbor_alltoall, suffix,                                                \
+                     (const void* from, count_type count, MPI_Datatype type, void* to, count_type each,            \
+                      MPI_Datatype to_type, MPI_Comm comm),                                                        \
+                     (from, count, type, to, each, to_type, comm), (count, type),                                  \
+                     (, type = kept(type), to_type = kept(to_type)),                                               \
+                     exchange(in, known, how, equal_parts(from, count, type), equal_parts(to, each, to_type)))     \
+  TRIREME_COLLECTIVE(                                                                                              \
+      Neighbor_alltoallv, Ineighbor_alltoallv, suffix,                                                             \
+      (const void* from, const count_type counts[], const displacement_type places[], MPI_Datatype type, void* to, \
+       const count_type to_counts[], const displacement_type to_places[], MPI_Datatype to_type, MPI_Comm comm),    \
+      (from, counts, places, type, to, to_counts, to_places, to_type, comm), (-1, type),                           \
+      (, type = kept(type), to_type = kept(to_type)),                                                              \
+      exchange(in, known, how, unequal_parts(from, counts, places, type),                                          \
+               unequal_parts(to, to_counts, to_places, to_type)))                                                  \
+  TRIREME_COLLECTIVE(                                                                                              \
+      Neighbor_alltoallw, Ineighbor_alltoallw, suffix,                                                             \
+      (const void* from, const count_type counts[], const MPI_Aint places[], const MPI_Datatype types[], void* to, \
+       const count_type to_counts[], const MPI_Aint to_places[], const MPI_Datatype to_types[], MPI_Comm comm),    \
+      (from, counts, places, types, to, to_counts, to_places, to_types, comm), (-1, MPI_DATATYPE_NULL),            \
+      (, types = kept(types, destinations_of(of)), to_types = kept(to_types, sources_of(of))),                     \
+      exchange(in, known, how, typed_parts(from, counts, places, types),                                           \
+               typed_parts(to, to_counts, to_places, to_types)))
+
+TRIREME_COLLECTIVES(, int, int)
+#if MPI_VERSION >= 4
+TRIREME_COLLECTIVES(_c, MPI_Count, MPI_Aint)
+#endif
+#undef TRIREME_COLLECTIVES

@@ -19,8 +19,9 @@ struct alignas(64) part {
   std::byte data[shm_collective::most_bytes];
 };
 
-bool are_few(session& in, const communicator& comm, std::size_t bytes) {
-  return fits_exchange(in, comm, bytes) || fits_shm_collective(in, bytes);
+bool are_few(session& in, const communicator& comm, MPI_Datatype type, std::size_t bytes) {
+  return has_plain_elements(datatypes::find(type)) &&
+         (fits_exchange(in, comm, bytes) || fits_shm_collective(in, bytes));
 }
 
 // The sum of the first `ranks` contributions, of which `of` says count and type. Every rank computes it by itself.
@@ -49,30 +50,6 @@ part sum_of_few(session& in, communicator& comm, const void* own, std::size_t by
 }
 
 std::size_t bytes_of(const elements& of) { return static_cast<std::size_t>(of.count) * datatypes::find(of.type).bytes; }
-
-planned_request request_of(coll::collective what, const char* algorithm, const void* from, void* to,
-                           coll::block_layout blocks, MPI_Datatype type, MPI_Op operation, int root = 0) {
-  return {what, algorithm, from, to, std::move(blocks), type, datatypes::find(type).bytes, operation, root, {}, {}};
-}
-
-planned_request sum_of(coll::collective what, const void* from, const elements& to, MPI_Op operation, int root) {
-  return request_of(what, what == coll::collective::reduce ? "multi_object_parts" : "multi_object_ring", from,
-                    to.address, coll::block_layout::uniform(static_cast<std::uint64_t>(to.count)), to.type, operation,
-                    root);
-}
-
-planned_request scan_of(const void* from, const elements& to, MPI_Op operation, bool is_exclusive) {
-  return request_of(is_exclusive ? coll::collective::exscan : coll::collective::scan, "multi_object", from, to.address,
-                    coll::block_layout::uniform(static_cast<std::uint64_t>(to.count)), to.type, operation);
-}
-
-planned_request scattered_sum_of(const void* from, void* to, std::span<const std::uint64_t> counts, MPI_Datatype type,
-                                 MPI_Op operation) {
-  const bool is_uniform = std::ranges::adjacent_find(counts, std::ranges::not_equal_to()) == counts.end();
-  return request_of(coll::collective::reduce_scatter, "multi_object", from, to,
-                    is_uniform ? coll::block_layout::uniform(counts[0]) : coll::block_layout::of_table(counts), type,
-                    operation);
-}
 
 // Each rank waits for the prefix of the one before it, and none for those behind it.
 int scan_in_chain(session& in, communicator& comm, const void* from, const elements& to, MPI_Op operation,
@@ -149,27 +126,37 @@ int reduce_scatter_by_messages(session& in, communicator& comm, const void* from
 
 }  // namespace
 
+planned_request sum_in_parts(coll::collective what, const void* from, const elements& to, MPI_Op operation, int root) {
+  return planned_request::of_elements(
+      what, what == coll::collective::reduce ? "multi_object_parts" : "multi_object_ring", from, to.address,
+      coll::block_layout::uniform(static_cast<std::uint64_t>(to.count)), to.type, operation, root);
+}
+
+planned_request scan_in_parts(const void* from, const elements& to, MPI_Op operation, bool is_exclusive) {
+  return planned_request::of_elements(
+      is_exclusive ? coll::collective::exscan : coll::collective::scan, "multi_object", from, to.address,
+      coll::block_layout::uniform(static_cast<std::uint64_t>(to.count)), to.type, operation);
+}
+
+planned_request scattered_sum_in_parts(const void* from, void* to, std::span<const std::uint64_t> counts,
+                                       MPI_Datatype type, MPI_Op operation) {
+  const bool is_uniform = std::ranges::adjacent_find(counts, std::ranges::not_equal_to()) == counts.end();
+  return planned_request::of_elements(
+      coll::collective::reduce_scatter, "multi_object", from, to,
+      is_uniform ? coll::block_layout::uniform(counts[0]) : coll::block_layout::of_table(counts), type, operation);
+}
+
 int reduce_in_parts(session& in, communicator& comm, const void* from, const elements& to, MPI_Op operation, int root) {
-  return run_planned(in, comm, sum_of(coll::collective::reduce, from, to, operation, root));
+  return run_planned(in, comm, {}, sum_in_parts(coll::collective::reduce, from, to, operation, root));
 }
 
 int allreduce_in_parts(session& in, communicator& comm, const void* from, const elements& to, MPI_Op operation) {
-  return run_planned(in, comm, sum_of(coll::collective::allreduce, from, to, operation, 0));
-}
-
-std::unique_ptr<nonblocking_operation> begin_reduce_in_parts(session& in, communicator& comm, const void* from,
-                                                             const elements& to, MPI_Op operation, int root) {
-  return planned_collective::begin(in, comm, sum_of(coll::collective::reduce, from, to, operation, root));
-}
-
-std::unique_ptr<nonblocking_operation> begin_allreduce_in_parts(session& in, communicator& comm, const void* from,
-                                                                const elements& to, MPI_Op operation) {
-  return planned_collective::begin(in, comm, sum_of(coll::collective::allreduce, from, to, operation, 0));
+  return run_planned(in, comm, {}, sum_in_parts(coll::collective::allreduce, from, to, operation, 0));
 }
 
 int ordered_allreduce(session& in, communicator& comm, const void* from, const elements& to, MPI_Op operation) {
   const std::size_t bytes = bytes_of(to);
-  if (!are_few(in, comm, bytes)) return allreduce_in_parts(in, comm, from, to, operation);
+  if (!are_few(in, comm, to.type, bytes)) return allreduce_in_parts(in, comm, from, to, operation);
   const part sum = sum_of_few(in, comm, own_part(from, to.address), bytes, to, operation);
   std::copy_n(sum.data, bytes, static_cast<std::byte*>(to.address));
   return MPI_SUCCESS;
@@ -177,6 +164,8 @@ int ordered_allreduce(session& in, communicator& comm, const void* from, const e
 
 int scan(session& in, communicator& comm, const void* from, const elements& to, MPI_Op operation, bool is_exclusive) {
   const std::size_t bytes = bytes_of(to);
+  if (!has_plain_elements(datatypes::find(to.type)))
+    return run_planned(in, comm, {}, scan_in_parts(from, to, operation, is_exclusive));
   if (pays_as_chain(in, comm, bytes)) return scan_in_chain(in, comm, from, to, operation, is_exclusive);
   if (fits_exchange(in, comm, bytes)) {
     const part sum =
@@ -184,14 +173,14 @@ int scan(session& in, communicator& comm, const void* from, const elements& to, 
     if (!is_exclusive || comm.rank > 0) std::copy_n(sum.data, bytes, static_cast<std::byte*>(to.address));
     return MPI_SUCCESS;
   }
-  return run_planned(in, comm, scan_of(from, to, operation, is_exclusive));
+  return run_planned(in, comm, {}, scan_in_parts(from, to, operation, is_exclusive));
 }
 
 int reduce_scatter(session& in, communicator& comm, const void* from, void* to, std::span<const std::uint64_t> counts,
                    MPI_Datatype type, MPI_Op operation) {
   const std::size_t size = datatypes::find(type).bytes;
   const std::uint64_t all = std::accumulate(counts.begin(), counts.end(), std::uint64_t{0});
-  if (are_few(in, comm, all * size)) {
+  if (are_few(in, comm, type, all * size)) {
     const part sum =
         sum_of_few(in, comm, own_part(from, to), all * size, {nullptr, static_cast<MPI_Count>(all), type}, operation);
     const auto mine = static_cast<std::size_t>(comm.rank);
@@ -200,20 +189,10 @@ int reduce_scatter(session& in, communicator& comm, const void* from, void* to, 
     return MPI_SUCCESS;
   }
   constexpr std::size_t most_bytes_by_messages = std::size_t{4} << 10;
-  if (!in.ranks().options().oversubscribed && all * size <= most_bytes_by_messages)
+  if (has_plain_elements(datatypes::find(type)) && !in.ranks().options().oversubscribed &&
+      all * size <= most_bytes_by_messages)
     return reduce_scatter_by_messages(in, comm, from, to, counts, type, operation);
-  return run_planned(in, comm, scattered_sum_of(from, to, counts, type, operation));
-}
-
-std::unique_ptr<nonblocking_operation> begin_scan(session& in, communicator& comm, const void* from, const elements& to,
-                                                  MPI_Op operation, bool is_exclusive) {
-  return planned_collective::begin(in, comm, scan_of(from, to, operation, is_exclusive));
-}
-
-std::unique_ptr<nonblocking_operation> begin_reduce_scatter(session& in, communicator& comm, const void* from, void* to,
-                                                            std::span<const std::uint64_t> counts, MPI_Datatype type,
-                                                            MPI_Op operation) {
-  return planned_collective::begin(in, comm, scattered_sum_of(from, to, counts, type, operation));
+  return run_planned(in, comm, {}, scattered_sum_in_parts(from, to, counts, type, operation));
 }
 
 }  // namespace tri::mpi::collectives

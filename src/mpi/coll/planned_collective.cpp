@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <atomic>
 #include <cstring>
+#include <limits>
 #include <memory>
 #include <utility>
 
@@ -38,6 +39,14 @@ coll::operation_table* table_of(session& in, shm_collective& shared,
   void* const agreed = shared.set_plan_memory(made);
   if (agreed != made && memory != nullptr) in.ranks().blocks().release(memory);
   return static_cast<coll::operation_table*>(agreed);
+}
+
+// Not what lies between them.
+void copy_elements(const void* from, void* to, std::uint64_t count, MPI_Datatype handle) {
+  const buffer_type& type = datatypes::find(handle);
+  std::vector<std::byte> packed(count * type.bytes);
+  pack(from, static_cast<MPI_Count>(count), type, packed.data());
+  unpack(packed.data(), packed.size(), to, static_cast<MPI_Count>(count), type);
 }
 
 // How a plan is found again.
@@ -105,29 +114,57 @@ std::uint64_t digest_of(const coll::request& of) {
 
 }  // namespace
 
+std::optional<element_form> element_form::of(MPI_Datatype handle) {
+  const buffer_type& type = datatypes::find(handle);
+  if (has_plain_elements(type)) return element_form{type.bytes, 0, false};
+  MPI_Aint lower = 0, extent = 0, true_lower = 0, true_extent = 0;
+  PMPI_Type_get_extent(handle, &lower, &extent);
+  PMPI_Type_get_true_extent(handle, &true_lower, &true_extent);
+  if (type.bytes == 0 || extent <= 0 || extent > std::numeric_limits<std::uint32_t>::max() || true_lower < lower ||
+      true_lower + true_extent > lower + extent)
+    return std::nullopt;
+  return element_form{static_cast<std::size_t>(extent), lower, true};
+}
+
+planned_request planned_request::of_elements(coll::collective what, const char* algorithm, const void* from, void* to,
+                                             coll::block_layout blocks, MPI_Datatype type, MPI_Op operation, int root) {
+  planned_request made;
+  made.what = what;
+  made.algorithm = algorithm;
+  made.from = from;
+  made.to = to;
+  made.blocks = std::move(blocks);
+  made.type = type;
+  made.elements = *element_form::of(type);
+  made.operation = operation;
+  made.root = root;
+  return made;
+}
+
 coll::request planned_collective::request_of(const communicator& comm, const planned_request& asked) {
   coll::request made;
   made.what = asked.what;
   made.hosts = comm.spans_hosts() ? comm.hosts->shape : coll::shape::uniform(1, comm.size());
   made.root = place_of(comm, asked.root);
   made.blocks = asked.blocks;
-  made.extent = static_cast<std::uint32_t>(asked.element_bytes);
+  made.extent = static_cast<std::uint32_t>(asked.elements.bytes);
   // All ranks say so or none, of an allreduce. Of others each rank may for itself, and the others do not know: then its
   // output is staged, or the input of a root.
-  made.in_place = asked.from == MPI_IN_PLACE && asked.what == coll::collective::allreduce;
+  made.in_place = asked.from == MPI_IN_PLACE && asked.what == coll::collective::allreduce && asked.all_alike;
   made.commutative = false;  // one order for all operations: that of the ranks
   return made;
 }
 
 std::unique_ptr<planned_collective> planned_collective::begin(session& in, communicator& comm,
+                                                              const operation_identity& identity,
                                                               const planned_request& asked) {
-  coll::operation_table* const shared = table_of(in, *comm.barrier);
+  coll::operation_table* const shared = identity.table != nullptr ? identity.table : table_of(in, *comm.barrier);
   if (shared == nullptr) return nullptr;
-  return std::unique_ptr<planned_collective>(new planned_collective(in, comm, *shared, asked));
+  return std::unique_ptr<planned_collective>(new planned_collective(in, comm, *shared, identity, asked));
 }
 
 planned_collective::planned_collective(session& in, communicator& comm, coll::operation_table& shared,
-                                       const planned_request& asked)
+                                       const operation_identity& identity, const planned_request& asked)
     : in_(in),
       comm_(comm),
       asked_(asked),
@@ -135,10 +172,11 @@ planned_collective::planned_collective(session& in, communicator& comm, coll::op
       plan_(plan_of_rank(comm, asked, request_, place_of(comm, comm.rank))),
       calls_library_(comm.spans_hosts() ||
                      (coll::reduces(asked.what) && !element_operation::of(asked.type, asked.operation).is_ours())),
-      operation_(comm.collectives++) {
+      identity_(identity),
+      carried_(comm.carrier) {
   const int host = comm.spans_hosts() ? comm.hosts->host : 0;
   run_ = std::make_unique<coll::plan_run>(*plan_, shared, request_.hosts.first_rank(host),
-                                          static_cast<std::uint32_t>(request_.hosts.ranks_of(host)), operation_,
+                                          static_cast<std::uint32_t>(request_.hosts.ranks_of(host)), identity_.number,
                                           digest_of(request_), *this);
   run_->advance(false);
   under_way.push_back(this);
@@ -194,11 +232,11 @@ bool planned_collective::open(buffers& own) {
   const bool keeps_input = is_in_place && coll::has_root(asked_.what);
   const bool keeps_output = is_in_place && !keeps_input && asked_.what != coll::collective::scan;
   const void* const from = own_part(asked_.from, asked_.to);
-  const bool packs_input = asked_.packed_from.is_needed();
-  const bool packs_output = asked_.packed_to.is_needed();
+  const bool packs_input = is_packed(asked_.packed_from);
+  const bool packs_output = is_packed(asked_.packed_to);
   if (input_bytes > 0 && !keeps_input && !packs_input) own.input = in_.ranks().shared_address(from, input_bytes);
   if (output_bytes > 0 && !is_one_buffer && !keeps_output && !packs_output)
-    own.output = in_.ranks().shared_address(asked_.to, output_bytes);
+    own.output = asked_.drops_output ? nullptr : in_.ranks().shared_address(asked_.to, output_bytes);
   const auto aligned = [](std::uint64_t bytes) { return (bytes + 63) / 64 * 64; };
   const std::uint64_t input_at = aligned(plan_->scratch_bytes);
   const std::uint64_t output_at = input_at + (own.input == nullptr ? aligned(input_bytes) : 0);
@@ -211,10 +249,7 @@ bool planned_collective::open(buffers& own) {
   std::uninitialized_value_construct_n(own.steps, own.step_count);
   if (own.input == nullptr && input_bytes > 0) {
     own.input = own.scratch + input_at;
-    if (packs_input)
-      pack(from, asked_.packed_from.count, asked_.packed_from.type, own.input);
-    else
-      std::memcpy(own.input, from, input_bytes);
+    stage_input(from, own.input, input_bytes);
     if (is_one_buffer) staged_output_ = own.input;
   }
   if (stages_output && output_bytes > 0) own.output = staged_output_ = own.scratch + output_at;
@@ -224,11 +259,26 @@ bool planned_collective::open(buffers& own) {
 
 void planned_collective::close() {
   const std::uint64_t bytes = request_.output_bytes(plan_->rank);
-  if (staged_output_ == nullptr) return;
-  if (asked_.packed_to.is_needed())
-    unpack(staged_output_, bytes, asked_.to, asked_.packed_to.count, asked_.packed_to.type);
+  if (staged_output_ == nullptr || asked_.drops_output) return;
+  unstage_output(staged_output_, asked_.to, bytes);
+}
+
+void planned_collective::stage_input(const void* from, std::byte* to, std::uint64_t bytes) const {
+  if (asked_.elements.has_gaps)
+    copy_elements(from, to - asked_.elements.lower, bytes / asked_.elements.bytes, asked_.type);
+  else if (asked_.packed_from.is_needed())
+    pack(from, asked_.packed_from.count, asked_.packed_from.type, to);
   else
-    std::memcpy(asked_.to, staged_output_, bytes);
+    std::memcpy(to, from, bytes);
+}
+
+void planned_collective::unstage_output(const std::byte* from, void* to, std::uint64_t bytes) const {
+  if (asked_.elements.has_gaps)
+    copy_elements(from - asked_.elements.lower, to, bytes / asked_.elements.bytes, asked_.type);
+  else if (asked_.packed_to.is_needed())
+    unpack(from, bytes, to, asked_.packed_to.count, asked_.packed_to.type);
+  else
+    std::memcpy(to, from, bytes);
 }
 
 void planned_collective::release(const buffers& of_member) {
@@ -241,7 +291,9 @@ void planned_collective::copy(const std::byte* from, std::byte* to, std::uint64_
 
 // `sum` becomes `left` op `sum`.
 void planned_collective::reduce_local(const std::byte* left, std::byte* sum, std::uint64_t bytes) const {
-  element_operation::of(asked_.type, asked_.operation)(left, sum, static_cast<MPI_Count>(bytes / asked_.element_bytes));
+  const element_form& of = asked_.elements;
+  element_operation::of(asked_.type, asked_.operation)(left - of.lower, sum - of.lower,
+                                                       static_cast<MPI_Count>(bytes / of.bytes));
 }
 
 void planned_collective::reduce(coll::step_kind side, const std::byte* from, std::byte* to, std::uint64_t bytes) {
@@ -256,49 +308,35 @@ void planned_collective::reduce(coll::step_kind side, const std::byte* from, std
 
 // A message that has been declined has no bytes; one that has none to begin with, one.
 void planned_collective::begin_message(std::uint32_t index, const coll::step& message, std::byte* at) {
-  carried_message& one = carried_[index];
-  if (at != nullptr) return carry(message, at, message.bytes, one);
-  one.own.resize(1);
-  carry(message, one.own.data(), 1, one);
+  carry(index, message, at != nullptr ? at : own_bytes(1), at != nullptr ? message.bytes : 1);
 }
 
 void planned_collective::decline_message(std::uint32_t index, const coll::step& message) {
-  carried_message& one = carried_[index];
   const bool is_send = message.kind == coll::step_kind::send;
-  one.own.resize(is_send ? 0 : std::max<std::uint64_t>(message.bytes, 1));
-  carry(message, one.own.data(), one.own.size(), one);
+  const std::uint64_t bytes = is_send ? 0 : std::max<std::uint64_t>(message.bytes, 1);
+  carry(index, message, own_bytes(bytes), bytes);
 }
 
-void planned_collective::carry(const coll::step& message, std::byte* at, std::uint64_t bytes, carried_message& one) {
+std::byte* planned_collective::own_bytes(std::uint64_t bytes) { return own_bytes_.emplace_back(bytes).data(); }
+
+void planned_collective::carry(std::uint32_t index, const coll::step& message, std::byte* at, std::uint64_t bytes) {
   const int peer = comm_.hosts->rank_at[static_cast<std::size_t>(message.peer)];
-  // Operations that are under way at the same time have other tags.
-  const communicator_hosts& hosts = *comm_.hosts;
-  const auto tag = static_cast<int>(operation_ % static_cast<std::uint64_t>(hosts.operations)) * hosts.rounds +
-                   static_cast<int>(message.round);
-  one.bytes = bytes;
-  one.is_receive = message.kind == coll::step_kind::receive;
-  const int error = one.is_receive
-                        ? PMPI_Irecv(at, static_cast<int>(bytes), MPI_BYTE, peer, tag, comm_.carrier, &one.request)
-                        : PMPI_Isend(at, static_cast<int>(bytes), MPI_BYTE, peer, tag, comm_.carrier, &one.request);
-  one.has_failed = error != MPI_SUCCESS;
+  const int tag = comm_.hosts->tag_of(identity_.carrier_slot) + static_cast<int>(message.round);
+  number_of_carried_[index] =
+      message.kind == coll::step_kind::receive
+          ? carried_.begin_receive(at, static_cast<MPI_Count>(bytes), MPI_BYTE, bytes, peer, tag)
+          : carried_.begin_send(at, static_cast<MPI_Count>(bytes), MPI_BYTE, peer, tag);
 }
 
+// One poll for a look at each.
 coll::message_state planned_collective::test_message(std::uint32_t index) {
-  [[maybe_unused]] const abi::without_yields looking;
-  const auto found = carried_.find(index);
-  carried_message& one = found->second;
-  int flag = 1;
-  MPI_Status status{};
-  if (!one.has_failed) one.has_failed = PMPI_Test(&one.request, &flag, &status) != MPI_SUCCESS;
-  if (!one.has_failed && flag == 0) return coll::message_state::under_way;
-  if (!one.has_failed && one.is_receive) {
-    int came = 0;
-    PMPI_Get_elements(&status, MPI_BYTE, &came);
-    one.has_failed = static_cast<std::uint64_t>(came) != one.bytes;
+  const std::size_t number = number_of_carried_.find(index)->second;
+  if (carried_.is_under_way(number)) {
+    if (looks_ == 0) carried_.poll();
+    if (++looks_ >= carried_.under_way()) looks_ = 0;
+    if (carried_.is_under_way(number)) return coll::message_state::under_way;
   }
-  const bool is_lost = one.has_failed;
-  carried_.erase(found);
-  return is_lost ? coll::message_state::lost : coll::message_state::complete;
+  return carried_.error_of(number) == MPI_SUCCESS ? coll::message_state::complete : coll::message_state::lost;
 }
 
 const coll::plan* planned_collective::plan_of(std::int32_t rank) {
@@ -323,8 +361,12 @@ bool reserve_plan_memory(session& in, shm_collective& shared, int operations) {
   return table_of(in, shared, std::max<std::uint64_t>(places, 1)) != nullptr;
 }
 
-int run_planned(session& in, communicator& comm, const planned_request& asked) {
-  const auto all = planned_collective::begin(in, comm, asked);
+int run_planned(session& in, communicator& comm, const completion& how, const planned_request& asked) {
+  if (!how.is_blocking())
+    return how.begin(in, comm, [&](const operation_identity& identity) {
+      return planned_collective::begin(in, comm, identity, asked);
+    });
+  const auto all = planned_collective::begin(in, comm, operation_identity::next_of(comm), asked);
   if (all == nullptr) return pass_through;
   in.ranks().wait([&] { return all->is_done(in); }, all->asks_library());
   return all->finish(in);

@@ -10,12 +10,15 @@
 #include <cstdint>
 #include <limits>
 #include <memory>
+#include <optional>
 #include <unordered_map>
 #include <vector>
 
 #include "coll/algorithms.hpp"
 #include "coll/plan_run.hpp"
 #include "coll/request.hpp"
+#include "mpi/coll/carried_messages.hpp"
+#include "mpi/coll/completion.hpp"
 #include "mpi/comm/communicators.hpp"
 #include "mpi/datatypes/datatypes.hpp"
 #include "mpi/p2p/nonblocking_operation.hpp"
@@ -23,10 +26,21 @@
 
 namespace tri::mpi::collectives {
 
-/// Elements that a plan can split a vector into.
+/// Contiguous elements of some bytes.
 inline bool has_plain_elements(const buffer_type& type) {
   return type.is_plain && type.bytes > 0 && type.bytes <= std::numeric_limits<std::uint32_t>::max();
 }
+
+/// The elements of a reduction, into which its plan splits vectors. Those with gaps are staged as far apart as in the
+/// program's buffers, because its operation expects them so; what lies in the gaps there stays as it is.
+struct element_form {
+  std::size_t bytes = 1;  ///< from one to the next
+  MPI_Aint lower = 0;     ///< where the first one begins, seen from the address that MPI has
+  bool has_gaps = false;
+
+  /// None: elements reach into each other, or lie backwards.
+  static std::optional<element_form> of(MPI_Datatype type);
+};
 
 /// A user's buffer of a type with gaps: packed into memory of ours, or unpacked from there. Without a type: there is
 /// none.
@@ -37,7 +51,7 @@ struct packed_buffer {
   bool is_needed() const { return type.handle != MPI_DATATYPE_NULL; }
 };
 
-/// The same on all ranks but for the buffers. Elements are plain: contiguous, without gaps.
+/// The same on all ranks but for the buffers.
 struct planned_request {
   coll::collective what = coll::collective::barrier;
   const char* algorithm = "multi_object";
@@ -45,17 +59,24 @@ struct planned_request {
   void* to = nullptr;
   coll::block_layout blocks;  // in elements
   MPI_Datatype type = MPI_BYTE;
-  std::size_t element_bytes = 1;
+  element_form elements;
   MPI_Op operation = MPI_OP_NULL;
   int root = 0;
+  bool all_alike = true;      ///< all ranks of an allreduce are in place, or none
+  bool drops_output = false;  ///< this rank does not want its output, and has no buffer for it
   packed_buffer packed_from;
   packed_buffer packed_to;
+
+  /// For reductions of elements that have a form.
+  static planned_request of_elements(coll::collective what, const char* algorithm, const void* from, void* to,
+                                     coll::block_layout blocks, MPI_Datatype type, MPI_Op operation, int root = 0);
 };
 
 class planned_collective final : public nonblocking_operation, public coll::plan_driver {
  public:
   /// Null: the communicator has no memory for plans, which all its ranks find alike.
-  static std::unique_ptr<planned_collective> begin(session& in, communicator& comm, const planned_request& asked);
+  static std::unique_ptr<planned_collective> begin(session& in, communicator& comm, const operation_identity& identity,
+                                                   const planned_request& asked);
   ~planned_collective() override;
 
   bool is_done(session& in) override;
@@ -63,7 +84,8 @@ class planned_collective final : public nonblocking_operation, public coll::plan
   bool asks_library() const override { return comm_.spans_hosts(); }
 
  private:
-  planned_collective(session& in, communicator& comm, coll::operation_table& shared, const planned_request& asked);
+  planned_collective(session& in, communicator& comm, coll::operation_table& shared, const operation_identity& identity,
+                     const planned_request& asked);
   static coll::request request_of(const communicator& comm, const planned_request& asked);
   static bool advance_all(bool before_sleep);
   bool advance(bool before_sleep);
@@ -80,14 +102,12 @@ class planned_collective final : public nonblocking_operation, public coll::plan
   coll::message_state test_message(std::uint32_t index) override;
   const coll::plan* plan_of(std::int32_t rank) override;
   void wake_others() override;
-  struct carried_message {
-    MPI_Request request = MPI_REQUEST_NULL;
-    std::uint64_t bytes = 0;
-    bool is_receive = false;
-    bool has_failed = false;
-    std::vector<std::byte> own;  // in place of what the program does not get, or of nothing
-  };
-  void carry(const coll::step& message, std::byte* at, std::uint64_t bytes, carried_message& one);
+  void carry(std::uint32_t index, const coll::step& message, std::byte* at, std::uint64_t bytes);
+  /// In place of what the program does not get, or of nothing; until the operation is over.
+  std::byte* own_bytes(std::uint64_t bytes);
+  bool is_packed(const packed_buffer& of) const { return of.is_needed() || asked_.elements.has_gaps; }
+  void stage_input(const void* from, std::byte* to, std::uint64_t bytes) const;
+  void unstage_output(const std::byte* from, void* to, std::uint64_t bytes) const;
   void reduce_local(const std::byte* left, std::byte* sum, std::uint64_t bytes) const;
 
   session& in_;
@@ -95,17 +115,20 @@ class planned_collective final : public nonblocking_operation, public coll::plan
   planned_request asked_;
   coll::request request_;
   std::shared_ptr<const coll::plan> plan_;
-  const bool calls_library_;       // or the program's function: not on a thread that neither knows
-  const std::uint64_t operation_;  // of the communicator
+  const bool calls_library_;  // or the program's function: not on a thread that neither knows
+  const operation_identity identity_;
   std::vector<std::shared_ptr<const coll::plan>> plans_of_others_;  // by rank; those that were asked for
   int idle_ = 0;                                                    // calls in a row that found nothing to do
   std::byte* staged_output_ = nullptr;                              // of an output that other ranks cannot access
   std::unique_ptr<coll::plan_run> run_;
-  std::unordered_map<std::uint32_t, carried_message> carried_;  // under way, by step
+  carried_messages carried_;
+  std::unordered_map<std::uint32_t, std::size_t> number_of_carried_;  // by step
+  std::size_t looks_ = 0;                                             // at messages under way, since the last poll
+  std::vector<std::vector<std::byte>> own_bytes_;
 };
 
-/// Waits for it. `pass_through` where it could not begin.
-int run_planned(session& in, communicator& comm, const planned_request& asked);
+/// Waits for it, or leaves it behind a request. `pass_through` where it could not begin.
+int run_planned(session& in, communicator& comm, const completion& how, const planned_request& asked);
 
 /// Of a communicator that spans hosts: before it is used, for so many operations at a time. False: there is none.
 bool reserve_plan_memory(session& in, shm_collective& shared, int operations);

@@ -14,8 +14,6 @@
 
 namespace tri::mpi {
 
-using collectives::has_plain_elements;
-
 /// Whether a predefined operation is defined on elements of a predefined type: of both nothing changes while MPI runs.
 /// Of other types none is.
 inline bool is_defined_on(reduction operation, MPI_Datatype type) {
@@ -27,7 +25,7 @@ inline bool is_defined_on(reduction operation, MPI_Datatype type) {
 /// How the contributions of ranks may be combined.
 enum class reduction_order : std::uint8_t {
   any,
-  of_ranks,  ///< the operation is not commutative; the elements are plain
+  of_ranks,  ///< the operation is not commutative; plans can split vectors of the elements
   unknown,   ///< the library's: it also reports errors
 };
 
@@ -46,7 +44,7 @@ inline reduction_order order_of(MPI_Datatype type, MPI_Op operation) {
   int commutative = 0;
   PMPI_Op_commutative(operation, &commutative);
   if (commutative != 0) return reduction_order::any;
-  return has_plain_elements(datatypes::find(type)) ? reduction_order::of_ranks : reduction_order::unknown;
+  return collectives::element_form::of(type) ? reduction_order::of_ranks : reduction_order::unknown;
 }
 
 /// The result buffer matters only on ranks that receive the result.

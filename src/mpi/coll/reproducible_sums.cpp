@@ -3,10 +3,14 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "coll/exact_sum.hpp"
+#include "mpi/coll/collectives_across_hosts.hpp"
+#include "mpi/coll/planned_collective.hpp"
 #include "mpi/coll/shm_steps.hpp"
 #include "mpi/rma/accumulated_elements.hpp"
 #include "mpi/startup/user_settings.hpp"
@@ -64,6 +68,99 @@ int reduce_in_blocks(const void* from, const elements& to, bool gets_sum, Reduce
   return MPI_SUCCESS;
 }
 
+bool gets_result(const communicator& comm, coll::collective what, int root) {
+  if (what == coll::collective::reduce) return comm.rank == root;
+  return what != coll::collective::exscan || comm.rank > 0;
+}
+
+// The plan of one block: the sums of this rank are its contribution, and then its result.
+across_hosts::plan plan_of_block(const communicator& comm, coll::collective what, const elements& sums,
+                                 MPI_Op operation, int root) {
+  const void* const from = what == coll::collective::reduce && comm.rank != root ? sums.address : MPI_IN_PLACE;
+  const bool is_exclusive = what == coll::collective::exscan;
+  const bool is_scan = is_exclusive || what == coll::collective::scan;
+  if (!comm.spans_hosts())
+    return is_scan ? scan_in_parts(from, sums, operation, is_exclusive)
+                   : sum_in_parts(what, from, sums, operation, root);
+  if (is_scan) return across_hosts::scan(comm, from, sums, operation, is_exclusive);
+  return what == coll::collective::reduce ? across_hosts::reduce(comm, from, sums, operation, root)
+                                          : across_hosts::allreduce(comm, from, sums, operation);
+}
+
+// One block after the other, each under a number of its own.
+template <class Float>
+class reproducible_operation final : public nonblocking_operation {
+ public:
+  reproducible_operation(session& in, communicator& comm, std::vector<operation_identity> identities,
+                         coll::collective what, const void* from, const elements& to, int root)
+      : in_(in),
+        comm_(comm),
+        identities_(std::move(identities)),
+        what_(what),
+        contributions_(static_cast<const Float*>(own_part(from, to.address))),
+        results_(static_cast<Float*>(to.address)),
+        count_(to.count),
+        root_(root) {
+    begin_block();
+  }
+  ~reproducible_operation() override {
+    in_.ranks().wait([this] { return is_done(in_); }, asks_library());
+  }
+  bool is_done(session& in) override {
+    while (block_ != nullptr) {
+      if (!block_->is_done(in)) return false;
+      end_block(in);
+      if (error_ == MPI_SUCCESS && ++blocks_ended_ < identities_.size()) begin_block();
+    }
+    return true;
+  }
+  int finish(session&) override { return error_; }
+  bool asks_library() const override { return comm_.spans_hosts(); }
+
+ private:
+  std::size_t first() const { return blocks_ended_ * static_cast<std::size_t>(most_elements_of_block); }
+  void begin_block() {
+    const auto left = static_cast<std::size_t>(count_) - first();
+    sums_.assign(std::min(static_cast<std::size_t>(most_elements_of_block), left), coll::exact_sum<Float>());
+    coll::begin_sums(std::span(contributions_ + first(), sums_.size()), sums_.data());
+    const elements sums{sums_.data(), static_cast<MPI_Count>(sums_.size()), handles_of<Float>().type};
+    const across_hosts::plan plan = plan_of_block(comm_, what_, sums, handles_of<Float>().operation, root_);
+    if (plan) block_ = planned_collective::begin(in_, comm_, identities_[blocks_ended_], *plan);
+    if (block_ == nullptr) error_ = MPI_ERR_OTHER;  // no memory, which all members find alike
+  }
+  void end_block(session& in) {
+    error_ = block_->finish(in);
+    block_.reset();
+    if (error_ == MPI_SUCCESS && gets_result(comm_, what_, root_))
+      coll::round_sums(std::span<const coll::exact_sum<Float>>(sums_), results_ + first());
+  }
+
+  session& in_;
+  communicator& comm_;
+  const std::vector<operation_identity> identities_;  // of the blocks
+  const coll::collective what_;
+  const Float* contributions_;
+  Float* results_;
+  const MPI_Count count_;
+  const int root_;
+  std::vector<coll::exact_sum<Float>> sums_;  // of this block
+  std::size_t blocks_ended_ = 0;
+  int error_ = MPI_SUCCESS;
+  std::unique_ptr<planned_collective> block_;  // null: all have ended, or one has failed
+};
+
+// All are counted when the operation begins, in the order of all members. A persistent one has its table for itself.
+std::vector<operation_identity> identities_of_blocks(communicator& comm, operation_identity first, std::size_t blocks) {
+  std::vector<operation_identity> made(blocks, first);
+  for (std::size_t i = 0; i < blocks; ++i) {
+    if (first.table != nullptr)
+      made[i].number = first.number * blocks + i;
+    else if (i > 0)
+      made[i] = operation_identity::next_of(comm);
+  }
+  return made;
+}
+
 template <class ReduceBlock>
 int reduce_sums(const void* from, const elements& to, bool gets_sum, ReduceBlock&& reduce_block) {
   return element_type_of(to.type).kind == element_kind::float32
@@ -93,6 +190,25 @@ int reproducible_allreduce(session& in, communicator& comm, const void* from, co
   return reduce_sums(from, to, true, [&](const elements& sums, MPI_Op operation) {
     return allreduce(in, comm, MPI_IN_PLACE, sums, operation);
   });
+}
+
+int reproducible_sum(session& in, communicator& comm, const completion& how, coll::collective what, const void* from,
+                     const elements& to, int root) {
+  const bool is_scan = what == coll::collective::scan || what == coll::collective::exscan;
+  if (comm.spans_hosts() && (!across_hosts::has_messages(comm) || (is_scan && !comm.hosts->are_in_order)))
+    return pass_through;
+  const auto blocks = static_cast<std::size_t>(
+      std::max<MPI_Count>((to.count + most_elements_of_block - 1) / most_elements_of_block, 1));
+  const auto make = [&](const operation_identity& first) -> std::unique_ptr<nonblocking_operation> {
+    std::vector<operation_identity> identities = identities_of_blocks(comm, first, blocks);
+    if (element_type_of(to.type).kind == element_kind::float32)
+      return std::make_unique<reproducible_operation<float>>(in, comm, std::move(identities), what, from, to, root);
+    return std::make_unique<reproducible_operation<double>>(in, comm, std::move(identities), what, from, to, root);
+  };
+  if (!how.is_blocking()) return how.begin(in, comm, make);
+  const std::unique_ptr<nonblocking_operation> all = make(operation_identity::next_of(comm));
+  in.ranks().wait([&] { return all->is_done(in); }, all->asks_library());
+  return all->finish(in);
 }
 
 }  // namespace tri::mpi::collectives

@@ -16,5 +16,9 @@ bool is_reproducible_sum(MPI_Datatype type, MPI_Op operation);
 /// As reduce() and allreduce().
 int reproducible_reduce(session& in, communicator& comm, const void* from, const elements& to, int root);
 int reproducible_allreduce(session& in, communicator& comm, const void* from, const elements& to);
+/// Reduce, allreduce, scan or exscan by plans, also behind a request. Where a vector has several blocks, the next one
+/// begins in a call of this rank after the one before has ended.
+int reproducible_sum(session& in, communicator& comm, const completion& how, coll::collective what, const void* from,
+                     const elements& to, int root = 0);
 
 }  // namespace tri::mpi::collectives

@@ -1,92 +1,64 @@
-// MPI's scans and scattered reductions, blocking and nonblocking, of plain elements. Others go to the MPI library, and
-// so do nonblocking ones of types and operations that are not predefined (they may be freed meanwhile).
+// MPI's scans and scattered reductions, of elements into which plans can split vectors. Others go to the MPI library,
+// and so do those that do not wait of types and operations that are not predefined (they may be freed meanwhile).
 #include <mpi.h>
 
 #include <algorithm>
 #include <numeric>
 #include <vector>
 
-#include "mpi/abi/exported.hpp"
-#include "mpi/coll/collective_arguments.hpp"
+#include "mpi/coll/collective_forms.hpp"
 #include "mpi/coll/reduction_arguments.hpp"
+#include "mpi/coll/reproducible_sums.hpp"
 
 namespace tri::mpi {
 namespace {
 
 // Whether all ranks find that it is ours.
 bool is_ours(MPI_Datatype type, MPI_Op operation, bool is_nonblocking) {
-  if (!has_plain_elements(datatypes::find(type))) return false;
+  if (!collectives::element_form::of(type)) return false;
   if (order_of(type, operation) == reduction_order::unknown) return false;
   return !is_nonblocking || reduction_of(operation).has_value();
 }
 
-int scan(session& in, communicator& known, const void* from, const collectives::elements& to, MPI_Op operation,
-         bool is_exclusive, MPI_Request* request) {
+int scan(session& in, communicator& known, const completion& how, const void* from, const elements& to,
+         MPI_Op operation, bool is_exclusive) {
   if (!is_valid(to.count, to.type)) return leave_to_library(known);
-  if (!is_ours(to.type, operation, request != nullptr)) return pass_through;
+  if (!is_ours(to.type, operation, !how.is_blocking())) return pass_through;
   if (lacks_part(from, !is_exclusive || known.rank > 0, to.address, to.count, to.type)) return leave_to_library(known);
+  if (collectives::is_reproducible_sum(to.type, operation))
+    return collectives::reproducible_sum(in, known, how,
+                                         is_exclusive ? coll::collective::exscan : coll::collective::scan, from, to);
   if (known.spans_hosts())
-    return across_hosts::run(in, known, request, across_hosts::scan(known, from, to, operation, is_exclusive));
-  if (request == nullptr) return collectives::scan(in, known, from, to, operation, is_exclusive);
-  return add_request(in, known, request, collectives::begin_scan(in, known, from, to, operation, is_exclusive));
+    return across_hosts::run(in, known, how, across_hosts::scan(known, from, to, operation, is_exclusive));
+  if (how.is_blocking()) return collectives::scan(in, known, from, to, operation, is_exclusive);
+  return collectives::run_planned(in, known, how, collectives::scan_in_parts(from, to, operation, is_exclusive));
 }
 
-int reduce_scatter(session& in, communicator& known, const void* from, void* to,
-                   const std::vector<std::uint64_t>& counts, MPI_Datatype type, MPI_Op operation,
-                   MPI_Request* request) {
+int reduce_scatter(session& in, communicator& known, const completion& how, const void* from, void* to,
+                   const std::vector<std::uint64_t>& counts, MPI_Datatype type, MPI_Op operation) {
+  if (counts.empty()) return leave_to_library(known);
   const auto mine = static_cast<MPI_Count>(counts[static_cast<std::size_t>(known.rank)]);
   if (!is_valid(mine, type)) return leave_to_library(known);
-  if (!is_ours(type, operation, request != nullptr)) return pass_through;
+  if (!is_ours(type, operation, !how.is_blocking())) return pass_through;
   const auto all = static_cast<MPI_Count>(std::accumulate(counts.begin(), counts.end(), std::uint64_t{0}));
   if (lacks_buffer(from == MPI_IN_PLACE ? to : from, all, type) || lacks_buffer(to, mine, type))
     return leave_to_library(known);
   if (known.spans_hosts())
-    return across_hosts::run(in, known, request,
-                             across_hosts::reduce_scatter(known, from, to, counts, type, operation));
-  if (request == nullptr) return collectives::reduce_scatter(in, known, from, to, counts, type, operation);
-  return add_request(in, known, request,
-                     collectives::begin_reduce_scatter(in, known, from, to, counts, type, operation));
+    return across_hosts::run(in, known, how, across_hosts::reduce_scatter(known, from, to, counts, type, operation));
+  if (how.is_blocking()) return collectives::reduce_scatter(in, known, from, to, counts, type, operation);
+  return collectives::run_planned(in, known, how,
+                                  collectives::scattered_sum_in_parts(from, to, counts, type, operation));
 }
 
 // Empty: one is less than 0, which the library reports.
-std::vector<std::uint64_t> counts_of(const communicator& known, const int* counts) {
-  if (counts == nullptr || std::any_of(counts, counts + known.size(), [](int count) { return count < 0; })) return {};
+template <class Count>
+std::vector<std::uint64_t> counts_of(const communicator& known, const Count* counts) {
+  if (counts == nullptr || std::any_of(counts, counts + known.size(), [](Count count) { return count < 0; })) return {};
   return {counts, counts + known.size()};
 }
-
-int scan_call(const char* name, const void* from, void* to, int count, MPI_Datatype type, MPI_Op operation,
-              MPI_Comm comm, bool is_exclusive, MPI_Request* request, auto&& library) {
-  return collective(
-      comm, request == nullptr,
-      [&](session& in, communicator& known) {
-        return scan(in, known, from, {to, count, type}, operation, is_exclusive, request);
-      },
-      library, count, type, name);
-}
-
-int block_call(const char* name, const void* from, void* to, int count, MPI_Datatype type, MPI_Op operation,
-               MPI_Comm comm, MPI_Request* request, auto&& library) {
-  return collective(
-      comm, request == nullptr,
-      [&](session& in, communicator& known) {
-        if (count < 0) return leave_to_library(known);
-        const std::vector<std::uint64_t> counts(static_cast<std::size_t>(known.size()),
-                                                static_cast<std::uint64_t>(count));
-        return reduce_scatter(in, known, from, to, counts, type, operation, request);
-      },
-      library, count, type, name);
-}
-
-int blocks_call(const char* name, const void* from, void* to, const int* counts, MPI_Datatype type, MPI_Op operation,
-                MPI_Comm comm, MPI_Request* request, auto&& library) {
-  return collective(
-      comm, request == nullptr,
-      [&](session& in, communicator& known) {
-        const std::vector<std::uint64_t> all = counts_of(known, counts);
-        return all.empty() ? leave_to_library(known)
-                           : reduce_scatter(in, known, from, to, all, type, operation, request);
-      },
-      library, -1, type, name);
+std::vector<std::uint64_t> equal_counts(const communicator& known, MPI_Count count) {
+  if (count < 0) return {};
+  return std::vector<std::uint64_t>(static_cast<std::size_t>(known.size()), static_cast<std::uint64_t>(count));
 }
 
 }  // namespace
@@ -94,41 +66,26 @@ int blocks_call(const char* name, const void* from, void* to, const int* counts,
 
 using namespace tri::mpi;
 
-TRIREME_EXPORTED int MPI_Scan(const void* from, void* to, int count, MPI_Datatype type, MPI_Op op, MPI_Comm comm) {
-  return scan_call(__func__, from, to, count, type, op, comm, false, nullptr,
-                   [&] { return PMPI_Scan(from, to, count, type, op, comm); });
-}
-TRIREME_EXPORTED int MPI_Exscan(const void* from, void* to, int count, MPI_Datatype type, MPI_Op op, MPI_Comm comm) {
-  return scan_call(__func__, from, to, count, type, op, comm, true, nullptr,
-                   [&] { return PMPI_Exscan(from, to, count, type, op, comm); });
-}
-TRIREME_EXPORTED int MPI_Iscan(const void* from, void* to, int count, MPI_Datatype type, MPI_Op op, MPI_Comm comm,
-                               MPI_Request* request) {
-  return scan_call(__func__, from, to, count, type, op, comm, false, request,
-                   [&] { return PMPI_Iscan(from, to, count, type, op, comm, request); });
-}
-TRIREME_EXPORTED int MPI_Iexscan(const void* from, void* to, int count, MPI_Datatype type, MPI_Op op, MPI_Comm comm,
-                                 MPI_Request* request) {
-  return scan_call(__func__, from, to, count, type, op, comm, true, request,
-                   [&] { return PMPI_Iexscan(from, to, count, type, op, comm, request); });
-}
-TRIREME_EXPORTED int MPI_Reduce_scatter_block(const void* from, void* to, int count, MPI_Datatype type, MPI_Op op,
-                                              MPI_Comm comm) {
-  return block_call(__func__, from, to, count, type, op, comm, nullptr,
-                    [&] { return PMPI_Reduce_scatter_block(from, to, count, type, op, comm); });
-}
-TRIREME_EXPORTED int MPI_Ireduce_scatter_block(const void* from, void* to, int count, MPI_Datatype type, MPI_Op op,
-                                               MPI_Comm comm, MPI_Request* request) {
-  return block_call(__func__, from, to, count, type, op, comm, request,
-                    [&] { return PMPI_Ireduce_scatter_block(from, to, count, type, op, comm, request); });
-}
-TRIREME_EXPORTED int MPI_Reduce_scatter(const void* from, void* to, const int counts[], MPI_Datatype type, MPI_Op op,
-                                        MPI_Comm comm) {
-  return blocks_call(__func__, from, to, counts, type, op, comm, nullptr,
-                     [&] { return PMPI_Reduce_scatter(from, to, counts, type, op, comm); });
-}
-TRIREME_EXPORTED int MPI_Ireduce_scatter(const void* from, void* to, const int counts[], MPI_Datatype type, MPI_Op op,
-                                         MPI_Comm comm, MPI_Request* request) {
-  return blocks_call(__func__, from, to, counts, type, op, comm, request,
-                     [&] { return PMPI_Ireduce_scatter(from, to, counts, type, op, comm, request); });
-}
+#define TRIREME_COLLECTIVES(suffix, count_type)                                                                   \
+  TRIREME_COLLECTIVE(Scan, Iscan, suffix,                                                                         \
+                     (const void* from, void* to, count_type count, MPI_Datatype type, MPI_Op op, MPI_Comm comm), \
+                     (from, to, count, type, op, comm), (count, type), (),                                        \
+                     scan(in, known, how, from, {to, count, type}, op, false))                                    \
+  TRIREME_COLLECTIVE(Exscan, Iexscan, suffix,                                                                     \
+                     (const void* from, void* to, count_type count, MPI_Datatype type, MPI_Op op, MPI_Comm comm), \
+                     (from, to, count, type, op, comm), (count, type), (),                                        \
+                     scan(in, known, how, from, {to, count, type}, op, true))                                     \
+  TRIREME_COLLECTIVE(Reduce_scatter_block, Ireduce_scatter_block, suffix,                                         \
+                     (const void* from, void* to, count_type count, MPI_Datatype type, MPI_Op op, MPI_Comm comm), \
+                     (from, to, count, type, op, comm), (count, type), (),                                        \
+                     reduce_scatter(in, known, how, from, to, equal_counts(known, count), type, op))              \
+  TRIREME_COLLECTIVE(                                                                                             \
+      Reduce_scatter, Ireduce_scatter, suffix,                                                                    \
+      (const void* from, void* to, const count_type counts[], MPI_Datatype type, MPI_Op op, MPI_Comm comm),       \
+      (from, to, counts, type, op, comm), (-1, type), (),                                                         \
+      reduce_scatter(in, known, how, from, to, counts_of(known, counts), type, op))
+TRIREME_COLLECTIVES(, int)
+#if MPI_VERSION >= 4
+TRIREME_COLLECTIVES(_c, MPI_Count)
+#endif
+#undef TRIREME_COLLECTIVES

@@ -32,7 +32,7 @@ communicator_hosts find_communicator_hosts(std::span<const int> host_of, int own
   made.are_in_order = std::ranges::is_sorted(made.rank_at);
   constexpr std::int64_t most_operations = 4096;
   made.rounds = 2 * made.shape.hosts() + 2;  // more than any plan between hosts has
-  made.operations = static_cast<int>(std::min((std::int64_t{largest_tag} + 1) / made.rounds, most_operations));
+  made.operations = static_cast<int>(std::min((std::int64_t{largest_tag} + 1) / made.rounds / 2, most_operations));
   return made;
 }
 

@@ -17,8 +17,10 @@ struct communicator_hosts {
   int host = 0;               ///< of the calling process
   bool are_in_order = true;   ///< the ranks are numbered host by host: each is at its own place
   int rounds = 0;             ///< of one operation, that tags distinguish
-  int operations = 0;         ///< likewise: so many may be under way
+  int operations = 0;         ///< likewise: so many may be under way, and as many persistent ones
 
+  /// The first of an operation's tags; its slot is less than 2 * operations.
+  int tag_of(int slot) const { return slot * rounds; }
   std::span<const int> ranks_here() const {
     return std::span(rank_at).subspan(static_cast<std::size_t>(shape.first_rank(host)),
                                       static_cast<std::size_t>(shape.ranks_of(host)));

@@ -20,25 +20,28 @@ class session;
 class bootstrap_exchange;
 namespace collectives {
 struct plan_cache;
-}
+struct neighborhood;
+}  // namespace collectives
 
 struct communicator {
   MPI_Comm handle = MPI_COMM_NULL;
   // Agreed by the members. Its lowest bit is 0 in messages of the program, 1 in those of our collective operations.
   std::uint64_t context = 0;
   int rank = 0;
-  std::vector<std::uint32_t> number_of;  // of the rank on the host, or on_another_host
-  std::uint64_t collectives = 0;         // started so far
-  shm_collective* barrier = nullptr;     // of the members on this host
-  std::uint64_t barriers = 0;            // started so far
+  std::vector<std::uint32_t> number_of;      // of the rank on the host, or on_another_host
+  std::uint64_t collectives = 0;             // started so far
+  std::uint64_t persistent_collectives = 0;  // made so far
+  shm_collective* barrier = nullptr;         // of the members on this host
+  std::uint64_t barriers = 0;                // started so far
   std::shared_ptr<collectives::plan_cache> plans;
-  std::uint64_t users = 0;                          // requests and messages that were taken
-  touch_order touched = touch_order::unknown;       // what is received, see communicator_hints
-  bool is_freed = false;                            // by the program; `handle` means nothing any more
-  bool is_freed_late = false;                       // not yet by the library
-  std::shared_ptr<const communicator_hosts> hosts;  // where members are on several hosts, else null
-  std::vector<int> world_of;                        // likewise: ranks in MPI_COMM_WORLD
-  MPI_Comm carrier = MPI_COMM_NULL;                 // likewise: of the messages of its collectives
+  std::shared_ptr<const collectives::neighborhood> neighbors;  // null: not looked up yet
+  std::uint64_t users = 0;                                     // requests and messages that were taken
+  touch_order touched = touch_order::unknown;                  // what is received, see communicator_hints
+  bool is_freed = false;                                       // by the program; `handle` means nothing any more
+  bool is_freed_late = false;                                  // not yet by the library
+  std::shared_ptr<const communicator_hosts> hosts;             // where members are on several hosts, else null
+  std::vector<int> world_of;                                   // likewise: ranks in MPI_COMM_WORLD
+  MPI_Comm carrier = MPI_COMM_NULL;                            // likewise: of the messages of its collectives
 
   int size() const { return static_cast<int>(number_of.size()); }
   bool spans_hosts() const { return hosts != nullptr; }

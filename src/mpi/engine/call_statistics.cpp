@@ -10,8 +10,8 @@
 namespace tri::mpi {
 namespace {
 
-constexpr std::array<std::string_view, 8> reasons{"",          "inter-communicator", "communicator", "window",
-                                                  "reduction", "arguments",          "call",         "another host"};
+constexpr std::array<std::string_view, 7> reasons{"",          "inter-communicator", "communicator", "window",
+                                                  "reduction", "arguments",          "another host"};
 constexpr std::array<std::string_view, 5> sizes{"no size", "up to 256 B", "up to 8 KiB", "up to 1 MiB", "above 1 MiB"};
 
 void write_name(std::array<char, 32>& to, std::string_view name) {

@@ -20,7 +20,6 @@ enum class left_because : std::uint32_t {
   window,
   reduction,
   arguments,
-  call,
   another_host
 };
 std::string_view name_of(left_because reason);

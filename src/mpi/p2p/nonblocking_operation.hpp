@@ -4,6 +4,8 @@
 
 #include <mpi.h>
 
+#include <memory>
+
 namespace tri::mpi {
 
 class session;
@@ -24,6 +26,17 @@ class nonblocking_operation {
   virtual void set_status(MPI_Status* status) const;
   /// If it still can be.
   virtual void cancel(session&) {}
+};
+
+/// What a persistent request of more than one message starts again and again.
+class persistent_operation {
+ public:
+  persistent_operation() = default;
+  persistent_operation(const persistent_operation&) = delete;
+  persistent_operation& operator=(const persistent_operation&) = delete;
+  virtual ~persistent_operation() = default;
+  /// MPI_SUCCESS, or the class of an error and nothing has begun.
+  virtual int start(session& in, std::unique_ptr<nonblocking_operation>& begun) = 0;
 };
 
 }  // namespace tri::mpi

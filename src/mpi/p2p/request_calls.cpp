@@ -375,10 +375,16 @@ class mixed_list {
   MPI_Comm failed_ = MPI_COMM_NULL;  // of an intercepted one
 };
 
-void start(session& in, MPI_Request handle) {
+int start(session& in, MPI_Request handle) {
   request& each = requests::of(handle);
-  each.under_way.begin(in, each.arguments, *each.comm);
+  if (each.repeated) {
+    const int error = each.is_active ? MPI_ERR_REQUEST : each.repeated->start(in, each.operation);
+    if (error != MPI_SUCCESS) return report(each.comm->is_freed ? MPI_COMM_WORLD : each.comm->handle, error);
+  } else {
+    each.under_way.begin(in, each.arguments, *each.comm);
+  }
   each.is_active = true;
+  return MPI_SUCCESS;
 }
 
 }  // namespace
@@ -535,8 +541,7 @@ TRIREME_EXPORTED int MPI_Start(MPI_Request* handle) {
   session* const in = session::active();
   if (in == nullptr || !is_intercepted(*handle)) return PMPI_Start(handle);
   const call_guard guard(*in);
-  start(*in, *handle);
-  return MPI_SUCCESS;
+  return start(*in, *handle);
 }
 
 TRIREME_EXPORTED int MPI_Startall(int count, MPI_Request* list) {

@@ -197,6 +197,12 @@ MPI_Request requests::add_persistent(communicator& comm, const transfer_argument
   return abi::own_request(slot);
 }
 
+MPI_Request requests::add_persistent(communicator& comm, std::unique_ptr<persistent_operation> repeated) {
+  const MPI_Request handle = add_persistent(comm, transfer_arguments{}, false);
+  of(handle).repeated = std::move(repeated);
+  return handle;
+}
+
 void requests::give_up(session& in, MPI_Request& handle) {
   const std::uint32_t slot = abi::slot_of(handle);
   handle = MPI_REQUEST_NULL;

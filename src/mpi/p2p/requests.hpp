@@ -110,6 +110,7 @@ struct request {
   transfer_arguments arguments;
   transfer under_way;
   std::unique_ptr<nonblocking_operation> operation;
+  std::unique_ptr<persistent_operation> repeated;  // persistent: each start is one of it
   bool is_persistent = false;
   bool is_active = false;
   std::optional<int> settled = {};  // `operation` has finished: with this error
@@ -126,6 +127,7 @@ struct request {
   void clear() {
     under_way.clear();
     if (operation) operation.reset();
+    if (repeated) repeated.reset();
     is_persistent = false;
     settled.reset();
     clear_finished();
@@ -148,6 +150,7 @@ class requests {
   static MPI_Request add_plain(session& in, communicator& comm, receive_record* pending, const found_message& found,
                                const user_buffer& data, int source, int tag);
   static MPI_Request add_persistent(communicator& comm, const transfer_arguments& arguments);
+  static MPI_Request add_persistent(communicator& comm, std::unique_ptr<persistent_operation> repeated);
   static request& of(MPI_Request handle) { return (*table_)[abi::slot_of(handle)]; }
   /// The operation has ended: the handle becomes null, or its persistent request inactive.
   static void end(MPI_Request& handle) {

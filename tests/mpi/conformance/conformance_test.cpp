@@ -251,11 +251,13 @@ TEST_P(conformance, sums_are_reproducible_on_request) {
   if (how().name == "plain" || how().name == "no_kernel_copies") GTEST_SKIP() << "a matter of the drop-in";
   mode asked = how();
   asked.exec += " --reproducible-sums";
-  const auto reproducible = run(with(), asked, ranks(), "reproducible_sums", "");
+  // Scans keep the order of ranks: where these are not numbered host by host they are the library's.
+  const std::string scans = how().name == "cyclic_hosts" ? "no-scans" : "";
+  const auto reproducible = run(with(), asked, ranks(), "reproducible_sums", scans);
   EXPECT_EQ(reproducible.status, 0) << reproducible.errors;
   EXPECT_EQ(reproducible.output, "0 sums differ from the true one\n");
   if (ranks() < 4) return;  // few numbers in few orders
-  const auto as_usual = run(with(), how(), ranks(), "reproducible_sums", "");
+  const auto as_usual = run(with(), how(), ranks(), "reproducible_sums", "no-scans");
   EXPECT_NE(as_usual.output, reproducible.output);
 }
 

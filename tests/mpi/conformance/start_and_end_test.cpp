@@ -184,7 +184,8 @@ std::set<std::string> ownerless_segments() {
 // one against hangs.
 TEST_P(conformance, deaths_end_the_job_and_leave_nothing) {
   if (ranks() != 3) GTEST_SKIP() << "a matter of three ranks";
-  for (const std::string when : {"waiting", "receiving", "receiving_for_another", "moving_for_another", "launcher"}) {
+  for (const std::string when :
+       {"waiting", "receiving", "receiving_for_another", "moving_for_another", "in_a_collective", "launcher"}) {
     const bool launcher_dies = when == "launcher";
     const tri::testing::temporary_folder files;
     const std::string job = fmt::format("{}.{}", getpid(), when);

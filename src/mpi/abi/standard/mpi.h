@@ -199,6 +199,8 @@ inline constexpr int MPI_COMBINER_F90_REAL = 113;
 inline constexpr int MPI_COMBINER_F90_COMPLEX = 114;
 inline constexpr int MPI_COMBINER_F90_INTEGER = 115;
 inline constexpr int MPI_COMBINER_RESIZED = 116;
+inline constexpr int MPI_CART = 211;
+inline constexpr int MPI_GRAPH = 212;
 inline constexpr int MPI_COMM_TYPE_SHARED = 221;
 inline constexpr int MPI_LOCK_EXCLUSIVE = 301;
 inline constexpr int MPI_LOCK_SHARED = 302;
@@ -262,6 +264,7 @@ TRIREME_MPI_FUNCTION(Buffer_detach_c, void*, MPI_Count*)
 TRIREME_MPI_FUNCTION(Cancel, MPI_Request*)
 TRIREME_MPI_FUNCTION(Cart_create, MPI_Comm, int, const int*, const int*, int, MPI_Comm*)
 TRIREME_MPI_FUNCTION(Cart_sub, MPI_Comm, const int*, MPI_Comm*)
+TRIREME_MPI_FUNCTION(Cart_shift, MPI_Comm, int, int, int*, int*)
 TRIREME_MPI_FUNCTION(Cartdim_get, MPI_Comm, int*)
 TRIREME_MPI_FUNCTION(Comm_call_errhandler, MPI_Comm, int)
 TRIREME_MPI_FUNCTION(Comm_create, MPI_Comm, MPI_Group, MPI_Comm*)
@@ -292,9 +295,13 @@ TRIREME_MPI_FUNCTION(Dist_graph_create, MPI_Comm, int, const int*, const int*, c
                      MPI_Comm*)
 TRIREME_MPI_FUNCTION(Dist_graph_create_adjacent, MPI_Comm, int, const int*, const int*, int, const int*, const int*,
                      MPI_Info, int, MPI_Comm*)
+TRIREME_MPI_FUNCTION(Dist_graph_neighbors, MPI_Comm, int, int*, int*, int, int*, int*)
+TRIREME_MPI_FUNCTION(Dist_graph_neighbors_count, MPI_Comm, int*, int*, int*)
 TRIREME_MPI_FUNCTION(Errhandler_free, MPI_Errhandler*)
 TRIREME_MPI_FUNCTION(Error_string, int, char*, int*)
+TRIREME_MPI_FUNCTION(Error_class, int, int*)
 TRIREME_MPI_FUNCTION(Exscan, const void*, void*, int, MPI_Datatype, MPI_Op, MPI_Comm)
+TRIREME_MPI_FUNCTION(Exscan_c, const void*, void*, MPI_Count, MPI_Datatype, MPI_Op, MPI_Comm)
 TRIREME_MPI_FUNCTION(Fetch_and_op, const void*, void*, MPI_Datatype, int, MPI_Aint, MPI_Op, MPI_Win)
 TRIREME_MPI_FUNCTION(Finalize, void)
 TRIREME_MPI_FUNCTION(Gather, const void*, int, MPI_Datatype, void*, int, MPI_Datatype, int, MPI_Comm)
@@ -313,6 +320,8 @@ TRIREME_MPI_FUNCTION(Get_elements, const MPI_Status*, MPI_Datatype, int*)
 TRIREME_MPI_FUNCTION(Get_elements_c, const MPI_Status*, MPI_Datatype, MPI_Count*)
 TRIREME_MPI_FUNCTION(Get_library_version, char*, int*)
 TRIREME_MPI_FUNCTION(Graph_create, MPI_Comm, int, const int*, const int*, int, MPI_Comm*)
+TRIREME_MPI_FUNCTION(Graph_neighbors, MPI_Comm, int, int, int*)
+TRIREME_MPI_FUNCTION(Graph_neighbors_count, MPI_Comm, int, int*)
 TRIREME_MPI_FUNCTION(Grequest_complete, MPI_Request)
 TRIREME_MPI_FUNCTION(Grequest_start, MPI_Grequest_query_function*, MPI_Grequest_free_function*,
                      MPI_Grequest_cancel_function*, void*, MPI_Request*)
@@ -345,6 +354,7 @@ TRIREME_MPI_FUNCTION(Ibcast_c, void*, MPI_Count, MPI_Datatype, int, MPI_Comm, MP
 TRIREME_MPI_FUNCTION(Ibsend, const void*, int, MPI_Datatype, int, int, MPI_Comm, MPI_Request*)
 TRIREME_MPI_FUNCTION(Ibsend_c, const void*, MPI_Count, MPI_Datatype, int, int, MPI_Comm, MPI_Request*)
 TRIREME_MPI_FUNCTION(Iexscan, const void*, void*, int, MPI_Datatype, MPI_Op, MPI_Comm, MPI_Request*)
+TRIREME_MPI_FUNCTION(Iexscan_c, const void*, void*, MPI_Count, MPI_Datatype, MPI_Op, MPI_Comm, MPI_Request*)
 TRIREME_MPI_FUNCTION(Igather, const void*, int, MPI_Datatype, void*, int, MPI_Datatype, int, MPI_Comm, MPI_Request*)
 TRIREME_MPI_FUNCTION(Igather_c, const void*, MPI_Count, MPI_Datatype, void*, MPI_Count, MPI_Datatype, int, MPI_Comm,
                      MPI_Request*)
@@ -357,14 +367,24 @@ TRIREME_MPI_FUNCTION(Imrecv, void*, int, MPI_Datatype, MPI_Message*, MPI_Request
 TRIREME_MPI_FUNCTION(Imrecv_c, void*, MPI_Count, MPI_Datatype, MPI_Message*, MPI_Request*)
 TRIREME_MPI_FUNCTION(Ineighbor_allgather, const void*, int, MPI_Datatype, void*, int, MPI_Datatype, MPI_Comm,
                      MPI_Request*)
+TRIREME_MPI_FUNCTION(Ineighbor_allgather_c, const void*, MPI_Count, MPI_Datatype, void*, MPI_Count, MPI_Datatype,
+                     MPI_Comm, MPI_Request*)
 TRIREME_MPI_FUNCTION(Ineighbor_allgatherv, const void*, int, MPI_Datatype, void*, const int*, const int*, MPI_Datatype,
                      MPI_Comm, MPI_Request*)
+TRIREME_MPI_FUNCTION(Ineighbor_allgatherv_c, const void*, MPI_Count, MPI_Datatype, void*, const MPI_Count*,
+                     const MPI_Aint*, MPI_Datatype, MPI_Comm, MPI_Request*)
 TRIREME_MPI_FUNCTION(Ineighbor_alltoall, const void*, int, MPI_Datatype, void*, int, MPI_Datatype, MPI_Comm,
                      MPI_Request*)
+TRIREME_MPI_FUNCTION(Ineighbor_alltoall_c, const void*, MPI_Count, MPI_Datatype, void*, MPI_Count, MPI_Datatype,
+                     MPI_Comm, MPI_Request*)
 TRIREME_MPI_FUNCTION(Ineighbor_alltoallv, const void*, const int*, const int*, MPI_Datatype, void*, const int*,
                      const int*, MPI_Datatype, MPI_Comm, MPI_Request*)
+TRIREME_MPI_FUNCTION(Ineighbor_alltoallv_c, const void*, const MPI_Count*, const MPI_Aint*, MPI_Datatype, void*,
+                     const MPI_Count*, const MPI_Aint*, MPI_Datatype, MPI_Comm, MPI_Request*)
 TRIREME_MPI_FUNCTION(Ineighbor_alltoallw, const void*, const int*, const MPI_Aint*, const MPI_Datatype*, void*,
                      const int*, const MPI_Aint*, const MPI_Datatype*, MPI_Comm, MPI_Request*)
+TRIREME_MPI_FUNCTION(Ineighbor_alltoallw_c, const void*, const MPI_Count*, const MPI_Aint*, const MPI_Datatype*, void*,
+                     const MPI_Count*, const MPI_Aint*, const MPI_Datatype*, MPI_Comm, MPI_Request*)
 TRIREME_MPI_FUNCTION(Info_get, MPI_Info, const char*, int, char*, int*)
 TRIREME_MPI_FUNCTION(Info_set, MPI_Info, const char*, const char*)
 TRIREME_MPI_FUNCTION(Init, int*, char***)
@@ -377,10 +397,15 @@ TRIREME_MPI_FUNCTION(Irecv_c, void*, MPI_Count, MPI_Datatype, int, int, MPI_Comm
 TRIREME_MPI_FUNCTION(Ireduce, const void*, void*, int, MPI_Datatype, MPI_Op, int, MPI_Comm, MPI_Request*)
 TRIREME_MPI_FUNCTION(Ireduce_c, const void*, void*, MPI_Count, MPI_Datatype, MPI_Op, int, MPI_Comm, MPI_Request*)
 TRIREME_MPI_FUNCTION(Ireduce_scatter, const void*, void*, const int*, MPI_Datatype, MPI_Op, MPI_Comm, MPI_Request*)
+TRIREME_MPI_FUNCTION(Ireduce_scatter_c, const void*, void*, const MPI_Count*, MPI_Datatype, MPI_Op, MPI_Comm,
+                     MPI_Request*)
 TRIREME_MPI_FUNCTION(Ireduce_scatter_block, const void*, void*, int, MPI_Datatype, MPI_Op, MPI_Comm, MPI_Request*)
+TRIREME_MPI_FUNCTION(Ireduce_scatter_block_c, const void*, void*, MPI_Count, MPI_Datatype, MPI_Op, MPI_Comm,
+                     MPI_Request*)
 TRIREME_MPI_FUNCTION(Irsend, const void*, int, MPI_Datatype, int, int, MPI_Comm, MPI_Request*)
 TRIREME_MPI_FUNCTION(Irsend_c, const void*, MPI_Count, MPI_Datatype, int, int, MPI_Comm, MPI_Request*)
 TRIREME_MPI_FUNCTION(Iscan, const void*, void*, int, MPI_Datatype, MPI_Op, MPI_Comm, MPI_Request*)
+TRIREME_MPI_FUNCTION(Iscan_c, const void*, void*, MPI_Count, MPI_Datatype, MPI_Op, MPI_Comm, MPI_Request*)
 TRIREME_MPI_FUNCTION(Iscatter, const void*, int, MPI_Datatype, void*, int, MPI_Datatype, int, MPI_Comm, MPI_Request*)
 TRIREME_MPI_FUNCTION(Iscatter_c, const void*, MPI_Count, MPI_Datatype, void*, MPI_Count, MPI_Datatype, int, MPI_Comm,
                      MPI_Request*)
@@ -402,13 +427,23 @@ TRIREME_MPI_FUNCTION(Mprobe, int, int, MPI_Comm, MPI_Message*, MPI_Status*)
 TRIREME_MPI_FUNCTION(Mrecv, void*, int, MPI_Datatype, MPI_Message*, MPI_Status*)
 TRIREME_MPI_FUNCTION(Mrecv_c, void*, MPI_Count, MPI_Datatype, MPI_Message*, MPI_Status*)
 TRIREME_MPI_FUNCTION(Neighbor_allgather, const void*, int, MPI_Datatype, void*, int, MPI_Datatype, MPI_Comm)
+TRIREME_MPI_FUNCTION(Neighbor_allgather_c, const void*, MPI_Count, MPI_Datatype, void*, MPI_Count, MPI_Datatype,
+                     MPI_Comm)
 TRIREME_MPI_FUNCTION(Neighbor_allgatherv, const void*, int, MPI_Datatype, void*, const int*, const int*, MPI_Datatype,
                      MPI_Comm)
+TRIREME_MPI_FUNCTION(Neighbor_allgatherv_c, const void*, MPI_Count, MPI_Datatype, void*, const MPI_Count*,
+                     const MPI_Aint*, MPI_Datatype, MPI_Comm)
 TRIREME_MPI_FUNCTION(Neighbor_alltoall, const void*, int, MPI_Datatype, void*, int, MPI_Datatype, MPI_Comm)
+TRIREME_MPI_FUNCTION(Neighbor_alltoall_c, const void*, MPI_Count, MPI_Datatype, void*, MPI_Count, MPI_Datatype,
+                     MPI_Comm)
 TRIREME_MPI_FUNCTION(Neighbor_alltoallv, const void*, const int*, const int*, MPI_Datatype, void*, const int*,
                      const int*, MPI_Datatype, MPI_Comm)
+TRIREME_MPI_FUNCTION(Neighbor_alltoallv_c, const void*, const MPI_Count*, const MPI_Aint*, MPI_Datatype, void*,
+                     const MPI_Count*, const MPI_Aint*, MPI_Datatype, MPI_Comm)
 TRIREME_MPI_FUNCTION(Neighbor_alltoallw, const void*, const int*, const MPI_Aint*, const MPI_Datatype*, void*,
                      const int*, const MPI_Aint*, const MPI_Datatype*, MPI_Comm)
+TRIREME_MPI_FUNCTION(Neighbor_alltoallw_c, const void*, const MPI_Count*, const MPI_Aint*, const MPI_Datatype*, void*,
+                     const MPI_Count*, const MPI_Aint*, const MPI_Datatype*, MPI_Comm)
 TRIREME_MPI_FUNCTION(Op_commutative, MPI_Op, int*)
 TRIREME_MPI_FUNCTION(Op_create, MPI_User_function*, int, MPI_Op*)
 TRIREME_MPI_FUNCTION(Pack, const void*, int, MPI_Datatype, void*, int, int*, MPI_Comm)
@@ -429,7 +464,9 @@ TRIREME_MPI_FUNCTION(Reduce_c, const void*, void*, MPI_Count, MPI_Datatype, MPI_
 TRIREME_MPI_FUNCTION(Reduce_local, const void*, void*, int, MPI_Datatype, MPI_Op)
 TRIREME_MPI_FUNCTION(Reduce_local_c, const void*, void*, MPI_Count, MPI_Datatype, MPI_Op)
 TRIREME_MPI_FUNCTION(Reduce_scatter, const void*, void*, const int*, MPI_Datatype, MPI_Op, MPI_Comm)
+TRIREME_MPI_FUNCTION(Reduce_scatter_c, const void*, void*, const MPI_Count*, MPI_Datatype, MPI_Op, MPI_Comm)
 TRIREME_MPI_FUNCTION(Reduce_scatter_block, const void*, void*, int, MPI_Datatype, MPI_Op, MPI_Comm)
+TRIREME_MPI_FUNCTION(Reduce_scatter_block_c, const void*, void*, MPI_Count, MPI_Datatype, MPI_Op, MPI_Comm)
 TRIREME_MPI_FUNCTION(Request_free, MPI_Request*)
 TRIREME_MPI_FUNCTION(Request_get_status, MPI_Request, int*, MPI_Status*)
 TRIREME_MPI_FUNCTION(Rget, void*, int, MPI_Datatype, int, MPI_Aint, int, MPI_Datatype, MPI_Win, MPI_Request*)
@@ -447,6 +484,7 @@ TRIREME_MPI_FUNCTION(Rsend_c, const void*, MPI_Count, MPI_Datatype, int, int, MP
 TRIREME_MPI_FUNCTION(Rsend_init, const void*, int, MPI_Datatype, int, int, MPI_Comm, MPI_Request*)
 TRIREME_MPI_FUNCTION(Rsend_init_c, const void*, MPI_Count, MPI_Datatype, int, int, MPI_Comm, MPI_Request*)
 TRIREME_MPI_FUNCTION(Scan, const void*, void*, int, MPI_Datatype, MPI_Op, MPI_Comm)
+TRIREME_MPI_FUNCTION(Scan_c, const void*, void*, MPI_Count, MPI_Datatype, MPI_Op, MPI_Comm)
 TRIREME_MPI_FUNCTION(Scatter, const void*, int, MPI_Datatype, void*, int, MPI_Datatype, int, MPI_Comm)
 TRIREME_MPI_FUNCTION(Scatter_c, const void*, MPI_Count, MPI_Datatype, void*, MPI_Count, MPI_Datatype, int, MPI_Comm)
 TRIREME_MPI_FUNCTION(Scatterv, const void*, const int*, const int*, MPI_Datatype, void*, int, MPI_Datatype, int,
@@ -477,6 +515,7 @@ TRIREME_MPI_FUNCTION(Test_cancelled, const MPI_Status*, int*)
 TRIREME_MPI_FUNCTION(Testall, int, MPI_Request*, int*, MPI_Status*)
 TRIREME_MPI_FUNCTION(Testany, int, MPI_Request*, int*, int*, MPI_Status*)
 TRIREME_MPI_FUNCTION(Testsome, int, MPI_Request*, int*, int*, MPI_Status*)
+TRIREME_MPI_FUNCTION(Topo_test, MPI_Comm, int*)
 TRIREME_MPI_FUNCTION(Type_commit, MPI_Datatype*)
 TRIREME_MPI_FUNCTION(Type_contiguous, int, MPI_Datatype, MPI_Datatype*)
 TRIREME_MPI_FUNCTION(Type_contiguous_c, MPI_Count, MPI_Datatype, MPI_Datatype*)

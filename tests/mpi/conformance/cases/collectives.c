@@ -314,6 +314,121 @@ static void reductions_in_the_order_of_ranks(void) {
   MPI_Type_free(&map);
 }
 
+/* Elements with gaps before, between and behind their numbers: maps x -> a x + b, modulo a prime. */
+struct gapped_map {
+  char before[4];
+  int a;
+  char between[8];
+  long b;
+  char behind[8];
+};
+static void compose_gapped(void* in, void* in_and_out, int* count, MPI_Datatype* type) {
+  (void)type;
+  const struct gapped_map* const first = in;
+  struct gapped_map* const second = in_and_out;
+  for (int i = 0; i < *count; ++i) {
+    const long a = second[i].a;
+    second[i].a = (int)(a * first[i].a % 10007);
+    second[i].b = (a * first[i].b + second[i].b) % 10007;
+  }
+}
+static struct gapped_map* gapped_maps(int count, int marker) {
+  struct gapped_map* const made = allocate((size_t)count * sizeof(struct gapped_map));
+  memset(made, marker, (size_t)count * sizeof(struct gapped_map));
+  return made;
+}
+static void fill_gapped(struct gapped_map* maps, int count) {
+  for (int i = 0; i < count; ++i) {
+    long map[2];
+    map_of(my_rank, i, map);
+    maps[i].a = (int)map[0];
+    maps[i].b = map[1];
+  }
+}
+/* Whether each is the composition of the first ranks, for element `begin` and those behind it, and its gaps are marked.
+ */
+static int wrong_gapped(const struct gapped_map* found, int count, int last, int begin, char marker) {
+  int wrong = 0;
+  for (int i = 0; i < count; ++i) {
+    const long map[2] = {found[i].a, found[i].b};
+    wrong += !is_composition(map, 0, last, begin + i);
+    for (int k = 0; k < 4; ++k) wrong += found[i].before[k] != marker;
+    for (int k = 0; k < 8; ++k) wrong += found[i].between[k] != marker || found[i].behind[k] != marker;
+  }
+  return wrong;
+}
+
+static void reductions_of_elements_with_gaps(void) {
+  MPI_Datatype numbers, type;
+  MPI_Op composition;
+  const int ones[2] = {1, 1}, root = rank_count / 2;
+  const MPI_Aint places[2] = {offsetof(struct gapped_map, a), offsetof(struct gapped_map, b)};
+  const MPI_Datatype types[2] = {MPI_INT, MPI_LONG};
+  MPI_Type_create_struct(2, ones, places, types, &numbers);
+  MPI_Type_create_resized(numbers, 0, sizeof(struct gapped_map), &type);
+  MPI_Type_commit(&type);
+  MPI_Op_create(compose_gapped, 0, &composition);
+  for (int count = 1; count <= 2500; count *= 50) {
+    const int all = count * rank_count;
+    int counts[64], before = 0, wrong[7] = {0};
+    for (int i = 0; i < rank_count; ++i) counts[i] = i % 2 == 0 ? count : count / 2;
+    for (int i = 0; i < my_rank; ++i) before += counts[i];
+    struct gapped_map* const mine = gapped_maps(all, 0x11);
+    struct gapped_map* const result = gapped_maps(all, 0x22);
+    fill_gapped(mine, all);
+    MPI_Allreduce(mine, result, count, type, composition, MPI_COMM_WORLD);
+    wrong[0] = wrong_gapped(result, count, rank_count, 0, 0x22);
+    MPI_Reduce(mine, result, count, type, composition, root, MPI_COMM_WORLD);
+    if (my_rank == root) wrong[1] = wrong_gapped(result, count, rank_count, 0, 0x22);
+    MPI_Scan(mine, result, count, type, composition, MPI_COMM_WORLD);
+    wrong[2] = wrong_gapped(result, count, my_rank + 1, 0, 0x22);
+    MPI_Exscan(mine, result, count, type, composition, MPI_COMM_WORLD);
+    if (my_rank > 0) wrong[3] = wrong_gapped(result, count, my_rank, 0, 0x22);
+    MPI_Reduce_scatter_block(mine, result, count, type, composition, MPI_COMM_WORLD);
+    wrong[4] = wrong_gapped(result, count, rank_count, my_rank * count, 0x22);
+    MPI_Reduce_scatter(mine, result, counts, type, composition, MPI_COMM_WORLD);
+    wrong[5] = wrong_gapped(result, counts[my_rank], rank_count, before, 0x22);
+    MPI_Allreduce(MPI_IN_PLACE, mine, count, type, composition, MPI_COMM_WORLD);
+    wrong[6] = wrong_gapped(mine, count, rank_count, 0, 0x11);
+    for (int i = 0; i < 7; ++i) CHECK_EQUAL(wrong[i], 0);
+    free(result);
+    free(mine);
+  }
+  MPI_Op_free(&composition);
+  MPI_Type_free(&type);
+  MPI_Type_free(&numbers);
+}
+
+/* Pairs have a gap behind the second number; in calls that wait and that do not. */
+static void extremes_of_many_pairs(void) {
+  enum { count = 6000 };
+  struct pair {
+    double value;
+    int rank;
+  };
+  struct pair* const mine = allocate(count * sizeof(struct pair));
+  struct pair* const found = allocate(2 * count * sizeof(struct pair));
+  MPI_Request requests[2];
+  int wrong = 0;
+  for (int i = 0; i < count; ++i) mine[i] = (struct pair){(my_rank * 7 + i) % 11, my_rank};
+  MPI_Iallreduce(mine, found, count, MPI_DOUBLE_INT, MPI_MAXLOC, MPI_COMM_WORLD, &requests[0]);
+  MPI_Iscan(mine, found + count, count, MPI_DOUBLE_INT, MPI_MINLOC, MPI_COMM_WORLD, &requests[1]);
+  MPI_Waitall(2, requests, MPI_STATUSES_IGNORE);
+  for (int i = 0; i < count; ++i) {
+    struct pair most = {-1, -1}, least = {99, -1};
+    for (int rank = 0; rank < rank_count; ++rank) {
+      const int value = (rank * 7 + i) % 11;
+      if (value > most.value) most = (struct pair){value, rank};
+      if (rank <= my_rank && value < least.value) least = (struct pair){value, rank};
+    }
+    wrong += found[i].value != most.value || found[i].rank != most.rank;
+    wrong += found[count + i].value != least.value || found[count + i].rank != least.rank;
+  }
+  CHECK_EQUAL(wrong, 0);
+  free(found);
+  free(mine);
+}
+
 /* More of them open than a communicator has room for at a time, waited for in the other order, with messages and
    another communicator's in between. */
 static void many_scans_at_once(void) {
@@ -624,6 +739,8 @@ const struct conformance_case collective_cases[] = {
     {"operations_of_our_own", 1, operations_of_our_own},
     {"scans_and_scattered_sums", 1, scans_and_scattered_sums},
     {"reductions_in_the_order_of_ranks", 1, reductions_in_the_order_of_ranks},
+    {"reductions_of_elements_with_gaps", 1, reductions_of_elements_with_gaps},
+    {"extremes_of_many_pairs", 1, extremes_of_many_pairs},
     {"many_scans_at_once", 1, many_scans_at_once},
     {"short_sums_one_after_the_other", 1, short_sums_one_after_the_other},
     {"sums_have_the_same_bits", 1, sums_have_the_same_bits},

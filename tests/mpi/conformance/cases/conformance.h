@@ -84,6 +84,8 @@ extern const struct conformance_case error_cases[];
 extern const struct conformance_case buffer_cases[];
 extern const struct conformance_case thread_cases[];
 extern const struct conformance_case collective_cases[];
+extern const struct conformance_case persistent_collective_cases[];
+extern const struct conformance_case neighborhood_cases[];
 extern const struct conformance_case one_sided_cases[];
 extern const struct conformance_case progress_cases[];
 extern const struct conformance_case refusal_cases[];

@@ -672,6 +672,42 @@ static void codes_and_texts(void) {
   CHECK_EQUAL(error_class(code), class);
 }
 
+/* One rank sends more than the root expects, short and long: an error there, nothing is written behind the buffer, and
+   the communicator works afterwards. */
+static void gathers_of_different_counts(void) {
+  enum { most = 40000 };
+  char* const part = allocate(2 * most);
+  char* const all = allocate((size_t)(rank_count + 2) * most);
+  return_errors(); /* some libraries report errors of a communicator to this one */
+  MPI_Comm comm;
+  MPI_Comm_dup(MPI_COMM_WORLD, &comm);
+  MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN);
+  memset(part, my_rank, 2 * most);
+  for (int bytes = 100; bytes <= most; bytes *= 400) {
+    for (int way = 0; way < 2; ++way) {
+      int counts[64], places[64], error = MPI_SUCCESS;
+      for (int i = 0; i < rank_count; ++i) counts[i] = bytes, places[i] = i * bytes;
+      memset(all, 0x55, (size_t)(rank_count + 2) * most);
+      const int mine = my_rank == rank_count - 1 ? bytes + bytes / 2 : bytes;
+      if (way == 0) error = MPI_Gatherv(part, mine, MPI_BYTE, all, counts, places, MPI_BYTE, 0, comm);
+      if (way == 1) {
+        MPI_Request request;
+        MPI_Igatherv(part, mine, MPI_BYTE, all, counts, places, MPI_BYTE, 0, comm, &request);
+        error = MPI_Wait(&request, MPI_STATUS_IGNORE);
+      }
+      CHECK_EQUAL(error != MPI_SUCCESS, my_rank == 0);
+      VERIFY_ALL(all + rank_count * bytes, (size_t)bytes, 0x55);
+      int sum = 0;
+      MPI_Allreduce(&my_rank, &sum, 1, MPI_INT, MPI_SUM, comm);
+      CHECK_EQUAL(sum, rank_count * (rank_count - 1) / 2);
+    }
+  }
+  MPI_Comm_free(&comm);
+  errors_are_fatal();
+  free(all);
+  free(part);
+}
+
 /* Reductions of several KiB whose counts differ: an error on all ranks, nothing is written behind a buffer, and the
    communicator works afterwards. */
 static void large_reductions_of_different_counts(void) {
@@ -727,6 +763,7 @@ const struct conformance_case error_cases[] = {
     {"operations_of_other_types", 1, operations_of_other_types},
     {"gathers_and_scatters_of_less_than_nothing", 1, gathers_and_scatters_of_less_than_nothing},
     {"codes_and_texts", 1, codes_and_texts},
+    {"gathers_of_different_counts", 2, gathers_of_different_counts},
     {"large_reductions_of_different_counts", 2, large_reductions_of_different_counts},
     {NULL, 0, NULL},
 };

@@ -33,6 +33,8 @@ static const struct conformance_group groups[] = {
     {"buffers", buffer_cases},
     {"threads", thread_cases},
     {"collectives", collective_cases},
+    {"persistent_collectives", persistent_collective_cases},
+    {"neighborhoods", neighborhood_cases},
     {"one_sided", one_sided_cases},
     {"progress", progress_cases},
     /* Last: MPICH before 4.3 never clears the error of a user's function from its ring of 128 errors. Every later error

@@ -93,6 +93,16 @@ static void for_another(unsigned char* data, int bytes) {
   wait_for_ever();
 }
 
+/* Rank 1 dies as it copies for a reduction, or behind the first one: then the others wait in the next. */
+static void in_a_collective(unsigned char* data) {
+  unsigned char* const sum = malloc(large);
+  if (my_rank == 1) dies_in_copies = 1;
+  MPI_Allreduce(data, sum, large, MPI_BYTE, MPI_BOR, MPI_COMM_WORLD);
+  if (my_rank == 1) die();
+  MPI_Allreduce(data, sum, large, MPI_BYTE, MPI_BOR, MPI_COMM_WORLD);
+  printf("never reached\n");
+}
+
 int main(int argc, char** argv) {
   const char* const when = argc > 1 ? argv[1] : "";
   MPI_Init(NULL, NULL);
@@ -112,13 +122,15 @@ int main(int argc, char** argv) {
     for_another(data, small);
   } else if (strcmp(when, "moving_for_another") == 0 && rank_count > 2) {
     for_another(data, large);
+  } else if (strcmp(when, "in_a_collective") == 0) {
+    in_a_collective(data);
   } else if (strcmp(when, "launcher") == 0 && getenv("CONFORMANCE_LAUNCHER") != NULL) {
     if (my_rank == 0) kill(atoi(getenv("CONFORMANCE_LAUNCHER")), SIGKILL);
     wait_for_ever();
   } else {
     fprintf(stderr,
             "'%s' is not one of these: waiting, receiving, receiving_for_another and moving_for_another (with three ranks), "
-            "launcher (whose number is in CONFORMANCE_LAUNCHER)\n",
+            "in_a_collective, launcher (whose number is in CONFORMANCE_LAUNCHER)\n",
             when);
   }
   MPI_Finalize();

@@ -1,0 +1,71 @@
+// How a collective call ends: it waits for its operation, leaves it behind a request, or is one start of a persistent
+// request. And by what the members of a communicator find each other's parts of an operation. With the call guard.
+#pragma once
+
+#include <mpi.h>
+
+#include <climits>
+#include <cstdint>
+#include <memory>
+#include <utility>
+
+#include "coll/operation_table.hpp"
+#include "mpi/comm/communicators.hpp"
+#include "mpi/p2p/requests.hpp"
+
+namespace tri::mpi::collectives {
+
+/// The same on all members. Most operations are counted as they begin, which all members do in one order. Persistent
+/// ones may be started in any order: they are counted when they are made.
+struct operation_identity {
+  int tag = 0;                             ///< of its messages inside a host; of persistent ones less than 0
+  int carrier_slot = 0;                    ///< operations with one slot are under way one after the other
+  std::uint64_t number = 0;                ///< in the table
+  coll::operation_table* table = nullptr;  ///< null: the communicator's
+
+  static operation_identity next_of(communicator& comm) {
+    const std::uint64_t number = comm.collectives++;
+    operation_identity next{static_cast<int>(number & INT_MAX), 0, number, nullptr};
+    if (comm.spans_hosts())
+      next.carrier_slot = static_cast<int>(number % static_cast<std::uint64_t>(comm.hosts->operations));
+    return next;
+  }
+};
+
+/// One start of a persistent request, or the check of its arguments when it is made.
+struct persistent_start {
+  operation_identity identity;
+  bool only_checks = false;  ///< nothing begins
+  std::unique_ptr<nonblocking_operation> begun = nullptr;
+};
+
+class completion {
+ public:
+  completion() = default;  // waits
+  explicit completion(MPI_Request* request) : request_(request) {}
+  explicit completion(persistent_start& start) : start_(&start) {}
+
+  bool is_blocking() const { return request_ == nullptr && start_ == nullptr; }
+  bool is_persistent() const { return start_ != nullptr; }
+
+  /// Of an operation that is not waited for. `begin(identity)` returns null where there is no memory for it, on all
+  /// members alike.
+  template <class Begin>
+  int begin(session& in, communicator& comm, Begin&& begin) const {
+    if (start_ != nullptr && start_->only_checks) return MPI_SUCCESS;
+    std::unique_ptr<nonblocking_operation> begun =
+        begin(start_ != nullptr ? start_->identity : operation_identity::next_of(comm));
+    if (begun == nullptr) return pass_through;
+    if (start_ != nullptr)
+      start_->begun = std::move(begun);
+    else
+      *request_ = requests::add(in, comm, std::move(begun));
+    return MPI_SUCCESS;
+  }
+
+ private:
+  MPI_Request* request_ = nullptr;
+  persistent_start* start_ = nullptr;
+};
+
+}  // namespace tri::mpi::collectives

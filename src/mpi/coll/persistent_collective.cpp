@@ -1,0 +1,114 @@
+#include "mpi/coll/persistent_collective.hpp"
+
+#include <algorithm>
+#include <atomic>
+#include <new>
+#include <utility>
+
+#include "arena/block_cache.hpp"
+#include "coll/operation_table.hpp"
+#include "mpi/coll/collectives.hpp"
+#include "mpi/datatypes/datatypes.hpp"
+#include "mpi/engine/shm_collective.hpp"
+#include "mpi/rma/accumulated_elements.hpp"
+#include "trireme/detail/arena/allocate.hpp"
+
+namespace tri::mpi::collectives {
+
+MPI_Datatype kept_types::operator()(MPI_Datatype type, bool matters) {
+  if (!matters || type == MPI_DATATYPE_NULL || !datatypes::find(type).is_valid) return type;
+  int integers = 0, addresses = 0, types = 0, combiner = 0;
+  PMPI_Type_get_envelope(type, &integers, &addresses, &types, &combiner);
+  if (combiner == MPI_COMBINER_NAMED) return type;
+  MPI_Datatype copy = MPI_DATATYPE_NULL;
+  PMPI_Type_dup(type, &copy);
+  kept_.emplace_back(nullptr, [copy](void*) mutable {
+    datatypes::forget(copy);
+    PMPI_Type_free(&copy);
+  });
+  return copy;
+}
+
+const MPI_Datatype* kept_types::operator()(const MPI_Datatype* types, int count, bool matters) {
+  if (!matters || types == nullptr) return types;
+  auto copies = std::make_shared<std::vector<MPI_Datatype>>(types, types + count);
+  for (MPI_Datatype& each : *copies) each = (*this)(each);
+  kept_.push_back(copies);
+  return copies->data();
+}
+
+// In the memory of the host, behind it a table with one place: a start waits until the one before has ended everywhere.
+struct persistent_collective::shared_part {
+  explicit shared_part(std::uint32_t all) : members(all) { coll::operation_table::create(this + 1, 1); }
+  coll::operation_table& table() { return *std::launder(reinterpret_cast<coll::operation_table*>(this + 1)); }
+
+  alignas(64) std::atomic<std::uint32_t> freed{0};  // by so many members
+  const std::uint32_t members;                      // on this host
+};
+
+// The first member of a host makes it. Null on all members where one host has no memory.
+persistent_collective::shared_part* persistent_collective::agree(session& in, communicator& comm) {
+  const auto is_here = [](std::uint32_t number) { return number != on_another_host; };
+  const auto first = static_cast<std::size_t>(std::ranges::find_if(comm.number_of, is_here) - comm.number_of.begin());
+  std::uint64_t mine = 0;
+  if (comm.rank == static_cast<int>(first)) {
+    try {
+      void* const memory = in.ranks().blocks().allocate(sizeof(shared_part) + coll::operation_table::size_for(1));
+      const auto members = static_cast<std::uint32_t>(std::ranges::count_if(comm.number_of, is_here));
+      mine = reinterpret_cast<std::uint64_t>(new (memory) shared_part(members));
+    } catch (const arena::arena_exhausted&) {
+      mine = 0;
+    }
+  }
+  std::vector<std::uint64_t> all(comm.number_of.size(), 1);
+  if (!comm.spans_hosts()) {
+    all[0] = mine;
+    broadcast(in, comm, {&all[0], sizeof all[0], MPI_BYTE}, 0);
+  } else {
+    if (comm.rank != static_cast<int>(first)) mine = 1;
+    if (across_hosts::arrive(in, comm) != pass_through) return nullptr;
+    PMPI_Allgather(&mine, sizeof mine, MPI_BYTE, all.data(), sizeof mine, MPI_BYTE, comm.carrier);
+  }
+  const std::uint64_t agreed = all[first];
+  if (std::ranges::find(all, std::uint64_t{0}) == all.end()) return reinterpret_cast<shared_part*>(agreed);
+  if (comm.rank == static_cast<int>(first) && agreed != 0) in.ranks().blocks().release(reinterpret_cast<void*>(agreed));
+  return nullptr;
+}
+
+int persistent_collective::make(session& in, communicator& comm, kept_types kept, call begins, MPI_Request* request) {
+  persistent_start check{.identity = {}, .only_checks = true};
+  if (const int error = begins(in, comm, completion(check)); error != MPI_SUCCESS) return error;
+  const auto number = static_cast<int>(comm.persistent_collectives++ & INT_MAX);
+  // Between hosts each has a slot of its own, so that the messages of two never meet.
+  if (comm.spans_hosts() && number >= comm.hosts->operations) return pass_through;
+  shared_part* const shared = agree(in, comm);
+  if (shared == nullptr) return pass_through;
+  *request = requests::add_persistent(comm, std::unique_ptr<persistent_operation>(new persistent_collective(
+                                                in, comm, std::move(kept), std::move(begins), *shared, number)));
+  return MPI_SUCCESS;
+}
+
+persistent_collective::persistent_collective(session& in, communicator& comm, kept_types kept, call begins,
+                                             shared_part& shared, int number)
+    : in_(in), comm_(comm), kept_(std::move(kept)), begins_(std::move(begins)), shared_(shared) {
+  identity_.tag = -1 - number;
+  if (comm.spans_hosts()) identity_.carrier_slot = comm.hosts->operations + number;
+  identity_.table = &shared.table();
+}
+
+// Its operation has ended. The last member's removes what they share.
+persistent_collective::~persistent_collective() {
+  const std::uint32_t members = shared_.members;  // before the count: after it, the last one may have released it
+  // acq_rel: the last one sees that all others use it no more. pairs: persistent_collective.freed, with itself
+  if (shared_.freed.fetch_add(1, std::memory_order_acq_rel) + 1 == members) in_.ranks().blocks().release(&shared_);
+}
+
+int persistent_collective::start(session& in, std::unique_ptr<nonblocking_operation>& begun) {
+  persistent_start one{.identity = identity_};
+  ++identity_.number;
+  const int error = begins_(in, comm_, completion(one));
+  begun = std::move(one.begun);
+  return error == pass_through ? MPI_ERR_OTHER : error;
+}
+
+}  // namespace tri::mpi::collectives
