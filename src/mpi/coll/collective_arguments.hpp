@@ -69,11 +69,9 @@ int collective(MPI_Comm comm, bool blocks, Body&& body, Library&& library, MPI_C
       library);
 }
 
-/// An operation of one round: `begin(operation)` posts its messages. `pass_through` on all members where messages
-/// cannot cross between hosts.
+/// An operation of one round: `begin(operation)` posts its messages.
 template <class Begin>
 int run(session& in, communicator& known, const completion& how, Begin&& begin) {
-  if (known.spans_hosts() && !across_hosts::has_messages(known)) return pass_through;
   if (how.is_blocking()) {
     collectives::operation all(in, known);
     begin(all);

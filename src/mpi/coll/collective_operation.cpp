@@ -5,7 +5,7 @@
 namespace tri::mpi::collectives {
 
 void operation::begin(bool is_send, const elements& data, int peer) {
-  if (comm_.is_on_another_host(peer)) return carry(is_send, data, peer);
+  if (comm_.is_on_another_host(peer)) crosses_hosts_ = true;
   message& made = open_.emplace_back();
   made.arguments = {is_send, send_mode::standard, data.address, data.count, datatypes::find(data.type),
                     peer,    identity_.tag,       comm_.handle};
@@ -13,24 +13,9 @@ void operation::begin(bool is_send, const elements& data, int peer) {
   made.under_way.begin(in_, made.arguments, comm_);
 }
 
-// Those between two ranks stay in order, as inside a host. They need one tag of the operation's.
-void operation::carry(bool is_send, const elements& data, int peer) {
-  if (carried_ == nullptr) {
-    carried_ = std::make_unique<carried_messages>(comm_.carrier);
-    in_.begin_polled_operation();
-  }
-  const int tag = comm_.hosts->tag_of(identity_.carrier_slot);
-  if (is_send)
-    carried_->begin_send(data.address, data.count, data.type, peer, tag);
-  else
-    carried_->begin_receive(data.address, data.count, data.type,
-                            static_cast<std::uint64_t>(data.count) * datatypes::find(data.type).bytes, peer, tag);
-}
-
 bool operation::is_done(session& in) {
   while (first_open_ < open_.size() && open_[first_open_].under_way.is_done(in)) ++first_open_;
-  if (carried_ != nullptr) carried_->poll();
-  return first_open_ == open_.size() && (carried_ == nullptr || carried_->under_way() == 0);
+  return first_open_ == open_.size();
 }
 
 int operation::finish(session& in) {
@@ -41,18 +26,13 @@ int operation::finish(session& in) {
   }
   open_.clear();
   first_open_ = 0;
-  if (carried_ != nullptr) {
-    if (error_ == MPI_SUCCESS) error_ = carried_->error();
-    carried_.reset();
-    in.end_polled_operation();
-  }
   if (last_step_) last_step_();
   last_step_ = nullptr;
   return error_;
 }
 
 int operation::wait() {
-  if (!open_.empty() || carried_ != nullptr) in_.ranks().wait([this] { return is_done(in_); }, asks_library());
+  if (!open_.empty()) in_.ranks().wait([this] { return is_done(in_); }, asks_library());
   return finish(in_);
 }
 

@@ -1,5 +1,4 @@
-// The messages of one collective operation: inside a host in the communicator's second context, between hosts on its
-// carrier. Operations of a communicator follow
+// The messages of one collective operation, in the communicator's second context. Operations of a communicator follow
 // each other in the same order everywhere, and so do the messages of one sender: the tag only keeps what belongs to
 // different operations apart.
 #pragma once
@@ -8,11 +7,9 @@
 
 #include <cstddef>
 #include <functional>
-#include <memory>
 #include <optional>
 #include <vector>
 
-#include "mpi/coll/carried_messages.hpp"
 #include "mpi/coll/completion.hpp"
 #include "mpi/p2p/nonblocking_operation.hpp"
 #include "mpi/p2p/requests.hpp"
@@ -56,7 +53,7 @@ class operation final : public nonblocking_operation {
 
   bool is_done(session& in) override;
   int finish(session& in) override;
-  bool asks_library() const override { return carried_ != nullptr; }
+  bool asks_library() const override { return crosses_hosts_; }
   /// Room until the operation has ended; one at most.
   scratch_elements& make_scratch(MPI_Count count, MPI_Datatype type) { return scratch_.emplace(in_, count, type); }
   /// When all messages are there.
@@ -71,15 +68,14 @@ class operation final : public nonblocking_operation {
     transfer under_way;
   };
   void begin(bool is_send, const elements& data, int peer);
-  void carry(bool is_send, const elements& data, int peer);
 
   session& in_;
   communicator& comm_;
   operation_identity identity_;
   int error_ = MPI_SUCCESS;
   std::vector<message> open_;
-  std::size_t first_open_ = 0;                 // those before are done
-  std::unique_ptr<carried_messages> carried_;  // null: there were none
+  std::size_t first_open_ = 0;  // those before are done
+  bool crosses_hosts_ = false;
   std::optional<scratch_elements> scratch_;
   std::function<void()> last_step_;
 };

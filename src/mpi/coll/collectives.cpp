@@ -68,11 +68,24 @@ bool pays_as_plan(const elements& of) {
   return has_plain_elements(type) && static_cast<std::size_t>(of.count) * type.bytes >= least_bytes_in_parts;
 }
 
+// In round k every rank receives from the rank 2^k before it (Hensgen, Finkel, Manber 1988).
+int barrier_by_messages(session& in, communicator& comm) {
+  operation all(in, comm);
+  for (int distance = 1; distance < all.size(); distance *= 2) {
+    all.begin_receive({}, (all.rank() - distance % all.size() + all.size()) % all.size());
+    all.begin_send({}, (all.rank() + distance) % all.size());
+    all.wait();
+  }
+  return all.wait();
+}
+
 }  // namespace
 
-// Otherwise dissemination: in round k every rank receives from the rank 2^k before it (Hensgen, Finkel, Manber 1988).
 int barrier(session& in, communicator& comm) {
-  if (comm.spans_hosts()) return across_hosts::run(in, comm, {}, across_hosts::barrier(comm));
+  if (comm.spans_hosts()) {
+    const int error = across_hosts::run(in, comm, {}, across_hosts::barrier(comm));
+    return error == pass_through ? barrier_by_messages(in, comm) : error;
+  }
   if (fits_shm_collective(in, 0)) {
     combine_in_shm(in, comm, nullptr, 0, [](shm_collective&) {});
     return MPI_SUCCESS;
@@ -81,13 +94,7 @@ int barrier(session& in, communicator& comm) {
     exchange_in_shm(in, comm, nullptr, 0, [](std::uint32_t, const std::byte*) {});
     return MPI_SUCCESS;
   }
-  operation all(in, comm);
-  for (int distance = 1; distance < all.size(); distance *= 2) {
-    all.begin_receive({}, (all.rank() - distance % all.size() + all.size()) % all.size());
-    all.begin_send({}, (all.rank() + distance) % all.size());
-    all.wait();
-  }
-  return all.wait();
+  return barrier_by_messages(in, comm);
 }
 
 // Binomial tree.
