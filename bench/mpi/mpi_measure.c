@@ -2,7 +2,7 @@
    each MPI. bench/mpi/comparison.cpp starts it and reads its lines.
 
      mpi_measure WHAT --cpus 0,1 --seconds S [--bytes B] [--compute-ms C] [--batch-ms M] [--pattern P] [--fresh 1]
-                 [--wait barrier|receive]
+                 [--wait barrier|receive] [--largest B] [--together 1]
 
    Rank i binds itself to the i-th of the CPUs, from the front again when there are fewer. Rank 0 prints lines that
    begin with the name of a series and go on with its samples, nanoseconds each (percent for `overlap`, bytes for
@@ -210,9 +210,12 @@ static void running_sums(long count) {
   for (long i = 0; i < count; ++i) MPI_Scan(buffer_out, buffer_in, sent_count, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
 }
 
-/* `collectives`: one of them (--pattern), in all sizes. Sizes are of a vector, or of the block of one rank. */
+/* `collectives`: those that --pattern names, with commas between, in all sizes up to --largest. Sizes are of a vector, or
+   of the block of one rank. */
 static const long collective_sizes[] = {8, 1024, 65536, 1048576};
 enum { collective_size_count = sizeof collective_sizes / sizeof collective_sizes[0] };
+static long largest_of_collectives = 1048576;
+static int together;
 
 static void broadcasts(long count) {
   for (long i = 0; i < count; ++i) MPI_Bcast(buffer_out, sent_count, MPI_DOUBLE, 0, MPI_COMM_WORLD);
@@ -251,22 +254,83 @@ static const struct {
     {"bcast", broadcasts},   {"gather", gathers},     {"scatter", scatters}, {"allgather", allgathers},
     {"alltoall", exchanges}, {"reduce", sums_of_one}, {"allreduce", sum_up}, {"reduce_scatter", scattered_sums},
     {"scan", running_sums},  {"barrier", barriers}};
-static void collectives(void) {
-  operation* run = NULL;
-  for (size_t i = 0; i < sizeof collective_table / sizeof collective_table[0]; ++i)
-    if (strcmp(collective_table[i].name, pattern) == 0) run = collective_table[i].run;
-  if (run == NULL) {
-    if (my_rank == 0) fprintf(stderr, "mpi_measure: there is no collective '%s'\n", pattern);
-    MPI_Abort(MPI_COMM_WORLD, 2);
+/* All processes of this machine have this clock, also those in other network namespaces. */
+static void wait_until(double when_ns) {
+  const double margin_ns = 2e5; /* a sleep may end late, and then a rank is not there */
+  const double wake_ns = when_ns - margin_ns;
+  const struct timespec wake = {(time_t)(wake_ns / 1e9), (long)(wake_ns - 1e9 * (double)(time_t)(wake_ns / 1e9))};
+  if (now_ns() < wake_ns) clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &wake, NULL);
+  while (now_ns() < when_ns) sched_yield();
+}
+/* With --together: all ranks enter each operation at the same time, and a sample is the time until the last has left it.
+   So an operation that the root leaves at once does not count as done before its data has arrived. */
+static void measure_together(operation* run) {
+  enum { batch = 10 };
+  double ends[batch], last_ends[batch], mean = 1e6, end = now_ns() + (seconds + (seconds < 0.2 ? 0.02 : 0.1)) * 1e9;
+  for (int warm = 0;; ++warm) {
+    double plan[2] = {now_ns() + 3 * mean + 2e6, 2 * mean + 5e5}; /* the first begin, and between two */
+    if (my_rank == 0 && warm > 1 && now_ns() > end) plan[0] = 0;
+    MPI_Bcast(plan, 2, MPI_DOUBLE, 0, MPI_COMM_WORLD);
+    if (plan[0] == 0) return;
+    for (int i = 0; i < batch; ++i) {
+      wait_until(plan[0] + i * plan[1]);
+      run(1);
+      ends[i] = now_ns() - (plan[0] + i * plan[1]);
+    }
+    MPI_Reduce(ends, last_ends, batch, MPI_DOUBLE, MPI_MAX, 0, MPI_COMM_WORLD);
+    if (my_rank > 0) continue;
+    mean = 0;
+    for (int i = 0; i < batch; ++i) mean += last_ends[i] / batch;
+    for (int i = 0; i < batch && warm > 0; ++i) add_sample(last_ends[i]);
   }
-  for (int i = 0; i < collective_size_count; ++i) {
+}
+static void collective(const char* name, operation* run) {
+  for (int i = 0; i < collective_size_count && collective_sizes[i] <= largest_of_collectives; ++i) {
     if (run == barriers && i > 0) break;
     sent_count = (int)(collective_sizes[i] / 8);
-    measure(run, rank_count, 1);
-    char name[32];
-    snprintf(name, sizeof name, "%ld", collective_sizes[i]);
-    print_series(name);
+    if (together)
+      measure_together(run);
+    else
+      measure(run, rank_count, 1);
+    char series_name[64];
+    snprintf(series_name, sizeof series_name, "%s/%ld", name, collective_sizes[i]);
+    print_series(series_name);
   }
+}
+static void collectives(void) {
+  char names[256];
+  snprintf(names, sizeof names, "%s", pattern);
+  for (const char* name = strtok(names, ","); name != NULL; name = strtok(NULL, ",")) {
+    operation* run = NULL;
+    for (size_t i = 0; i < sizeof collective_table / sizeof collective_table[0]; ++i)
+      if (strcmp(collective_table[i].name, name) == 0) run = collective_table[i].run;
+    if (run == NULL) {
+      if (my_rank == 0) fprintf(stderr, "mpi_measure: there is no collective '%s'\n", name);
+      MPI_Abort(MPI_COMM_WORLD, 2);
+    }
+    collective(name, run);
+  }
+}
+
+/* `pairs`: each rank of the first half sends a stream to one of the second half, which are those of another host. The
+   barrier ends with the slowest pair. */
+static void streams_of_pairs(long count) {
+  MPI_Request requests[in_flight];
+  const int half = rank_count / 2, sends = my_rank < half, other = (my_rank + half) % rank_count;
+  for (long i = 0; i < count; ++i) {
+    for (int k = 0; k < in_flight; ++k) {
+      if (sends)
+        MPI_Isend(buffer_out, sent_count, sent_type, other, 1, MPI_COMM_WORLD, &requests[k]);
+      else
+        MPI_Irecv(buffer_in, sent_count, sent_type, other, 1, MPI_COMM_WORLD, &requests[k]);
+    }
+    MPI_Waitall(in_flight, requests, MPI_STATUSES_IGNORE);
+    if (sends)
+      MPI_Recv(NULL, 0, MPI_BYTE, other, 2, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    else
+      MPI_Send(NULL, 0, MPI_BYTE, other, 2, MPI_COMM_WORLD);
+  }
+  MPI_Barrier(MPI_COMM_WORLD);
 }
 
 /* Two ranks measure, all others wait in a barrier. */
@@ -471,10 +535,12 @@ int main(int argc, char** argv) {
     if (strcmp(argv[i], "--pattern") == 0) pattern = argv[i + 1];
     if (strcmp(argv[i], "--fresh") == 0) fresh = atoi(argv[i + 1]);
     if (strcmp(argv[i], "--wait") == 0) wait_in = argv[i + 1];
+    if (strcmp(argv[i], "--largest") == 0) largest_of_collectives = atol(argv[i + 1]);
+    if (strcmp(argv[i], "--together") == 0) together = atoi(argv[i + 1]);
   }
   enum { step = 64 }; /* of the vectors of `overlap_vector` */
   const int sweeps = strcmp(what, "sweep") == 0;
-  if (strcmp(what, "collectives") == 0) bytes = collective_sizes[collective_size_count - 1] * rank_count / 2;
+  if (strcmp(what, "collectives") == 0) bytes = largest_of_collectives * rank_count / 2;
   if (strcmp(what, "idle") == 0) bytes = idle_largest;
   if (strcmp(what, "fences") == 0) bytes = fence_largest;
   const size_t room = sweeps                                ? (fresh ? largest_area : 4 << 20)
@@ -503,6 +569,9 @@ int main(int argc, char** argv) {
     MPI_Type_free(&sent_type);
   } else if (strcmp(what, "rate") == 0) {
     between_two(stream, in_flight, "rate");
+  } else if (strcmp(what, "pairs") == 0) {
+    measure(streams_of_pairs, rank_count, (double)in_flight * rank_count / 2);
+    print_series("rate");
   } else if (strcmp(what, "allreduce") == 0) {
     sent_count = (int)(bytes / 8);
     measure(sum_up, rank_count, 1);
@@ -523,8 +592,8 @@ int main(int argc, char** argv) {
     if (my_rank == 0)
       fprintf(
           stderr,
-          "mpi_measure: '%s' is not one of latency, sweep, idle, fences, vector, rate, collectives, allreduce, scan, "
-          "overlap, overlap_vector, get, memory\n",
+          "mpi_measure: '%s' is not one of latency, sweep, idle, fences, vector, rate, pairs, collectives, allreduce, "
+          "scan, overlap, overlap_vector, get, memory\n",
           what);
     MPI_Abort(MPI_COMM_WORLD, 2);
   }

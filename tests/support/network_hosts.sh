@@ -4,8 +4,10 @@
 #   HOSTS        their names, with commas between
 #   HOST_SHELL   a remote shell for them (network_namespace_shell.sh)
 # Usage: network_hosts.sh [--delay-us N --switch PROGRAM [--counters FILE]] COUNT COMMAND [ARGUMENT ...]
-# With a delay each message takes so much longer one way: PROGRAM (bench/network/delay_switch.cpp) is the switch then,
-# in the place of the kernel's, also with a delay of 0.
+# With --delay-us each message takes so much longer one way: PROGRAM (bench/network/delay_switch.cpp) is the switch then,
+# in the place of the kernel's, also with 0. The hosts have System V IPC and /dev/shm of their own then: UCX, and so
+# MPICH, would find the processes of the others through them. Ranks of MPICH that share a core take milliseconds for each
+# message that goes over a network, so without the option that stays as it is, for tests.
 # Status 77, and why, where namespaces cannot be made.
 # All of it is in a mount and a PID namespace: when they end, however that comes, the kernel removes what is left.
 set -euo pipefail
@@ -13,7 +15,7 @@ set -euo pipefail
 skip() { echo "network_hosts.sh: $1" >&2; exit 77; }
 
 if [ "${1-}" != --inside ]; then
-  [ $# -ge 2 ] || { sed -n 2,11p "$0" | cut -c3- >&2; exit 2; }
+  [ $# -ge 2 ] || { sed -n 2,14p "$0" | cut -c3- >&2; exit 2; }
   [ "$(id -u)" = 0 ] || skip "network namespaces need root"
   command -v ip >/dev/null || skip "the command ip is missing (Debian's package iproute2)"
   apart=(unshare --mount --pid --fork --kill-child --mount-proc)
@@ -41,17 +43,26 @@ shift
 
 mkdir -p /run/netns
 mount -t tmpfs tmpfs /run/netns
-mount -t tmpfs tmpfs /dev/shm
 hosts=()
 for ((i = 1; i <= count; ++i)); do hosts+=("$net-$i"); done
 # The hosts find each other by name.
-{ echo "127.0.0.1 localhost"; for ((i = 1; i <= count; ++i)); do echo "10.231.8.$i ${hosts[i - 1]}"; done; } > /dev/shm/hosts
-mount --bind /dev/shm/hosts /etc/hosts
-for host in "${hosts[@]}"; do ip netns add "$host" 2>/dev/null || skip "ip netns add is not permitted here"; done
+{ echo "127.0.0.1 localhost"; for ((i = 1; i <= count; ++i)); do echo "10.231.8.$i ${hosts[i - 1]}"; done; } > /run/netns/hosts
+mount --bind /run/netns/hosts /etc/hosts
+# A namespace stays as long as a file of it is mounted; `ip netns` knows those of the network by these files, too.
+make_namespace() {
+  touch "/run/netns/$2"
+  unshare "--$1=/run/netns/$2" true 2>/dev/null || skip "$1 namespaces are not permitted here"
+}
+for host in "${hosts[@]}"; do
+  make_namespace net "$host"
+  [ -z "$delay" ] || make_namespace ipc "$host.ipc"
+  make_namespace uts "$host.uts"
+  nsenter --uts="/run/netns/$host.uts" hostname "$host"
+done
 
 connect_by_bridge() {
   # A namespace of its own is the switch: the machine's own network sees nothing of it.
-  ip netns add "$net"
+  make_namespace net "$net"
   ip -n "$net" link add switch type bridge 2>/dev/null || skip "bridges are not to be had here"
   ip -n "$net" link set switch up
   for ((i = 1; i <= count; ++i)); do
@@ -74,7 +85,7 @@ for ((i = 1; i <= count; ++i)); do
 done
 # A device is there a moment before it can be used.
 for host in "${hosts[@]}"; do
-  for _ in {1..100}; do ip -n "$host" link show eth0 | grep -q LOWER_UP && break; sleep 0.02; done
+  for _ in {1..100}; do ip -n "$host" link show eth0 2>/dev/null | grep -q LOWER_UP && break; sleep 0.02; done
 done
 
 HOSTS=$(IFS=,; echo "${hosts[*]}")
@@ -82,7 +93,7 @@ HOST_SHELL=$(realpath "$(dirname "$0")/network_namespace_shell.sh")
 export HOSTS HOST_SHELL
 export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
 status=0
-ip netns exec "${hosts[0]}" unshare --uts sh -c 'hostname "$0" && exec "$@"' "${hosts[0]}" "$@" || status=$?
+"$HOST_SHELL" "${hosts[0]}" "$(printf '%q ' "$@")" || status=$?
 if [ -n "$delay" ]; then
   kill "$SWITCH_PID"
   wait "$SWITCH_PID" || { echo "network_hosts.sh: the switch failed" >&2; status=1; }
