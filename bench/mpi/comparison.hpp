@@ -5,11 +5,14 @@
 
 #include <deque>
 #include <map>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "framework/batches.hpp"
+#include "mpi/host_network.hpp"
+#include "mpi/libraries.hpp"
 
 namespace tri::bench {
 
@@ -23,16 +26,19 @@ struct mpi_task {
   // "trireme/ABI, NAME"; the libraries alone only if asked for.
   std::map<std::string, std::vector<std::string>> modes = {};
   bool libraries_beside_modes = false;
+  // On hosts with a network between them, each with an equal part of the ranks, by one library and the drop-in under
+  // it.
+  std::optional<host_network> network = {};
+  std::string only = {};  // the library; empty: all take part
 
   bool operator==(const mpi_task&) const = default;
 };
 
 // One library, as it is or under the drop-in.
 struct mpi_competitor {
-  std::string name;                   // "openmpi", "trireme/openmpi"
-  std::vector<std::string> launcher;  // mpirun and its options
-  std::vector<std::string> wrapper;   // command before the program: `trireme exec` and options; empty: none
-  std::string program;
+  std::string name;  // "openmpi", "trireme/openmpi"
+  mpi_library library;
+  std::vector<std::string> wrapper;  // command before the program: `trireme exec` and options; empty: none
 };
 
 // Samples by series and round.

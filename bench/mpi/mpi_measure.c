@@ -6,8 +6,8 @@
 
    Rank i binds itself to the i-th of the CPUs, from the front again when there are fewer. Rank 0 prints lines that
    begin with the name of a series and go on with its samples, nanoseconds each (percent for `overlap`, bytes for
-   `memory`). A sample is the mean of a batch of a fraction of a millisecond, or one operation when that takes longer.
-   Buffers are used again and again, which flatters everybody alike, but with --fresh 1: then each message of a `sweep`
+   `memory`), and then `done`. A sample is the mean of a batch of a fraction of a millisecond, or one operation when that
+   takes longer. Buffers are used again and again, which flatters everybody alike, but with --fresh 1: then each message of a `sweep`
    lies where none has been for 64 MiB. */
 #define _GNU_SOURCE
 #include <mpi.h>
@@ -265,13 +265,15 @@ static void wait_until(double when_ns) {
 /* With --together: all ranks enter each operation at the same time, and a sample is the time until the last has left it.
    So an operation that the root leaves at once does not count as done before its data has arrived. */
 static void measure_together(operation* run) {
-  enum { batch = 10 };
-  double ends[batch], last_ends[batch], mean = 1e6, end = now_ns() + (seconds + (seconds < 0.2 ? 0.02 : 0.1)) * 1e9;
+  enum { most = 10 };
+  double ends[most], last_ends[most], mean = 1e6, end = now_ns() + (seconds + (seconds < 0.2 ? 0.02 : 0.1)) * 1e9;
   for (int warm = 0;; ++warm) {
-    double plan[2] = {now_ns() + 3 * mean + 2e6, 2 * mean + 5e5}; /* the first begin, and between two */
+    /* The first begin, the time from one to the next, and how many: fewer where ranks that spin make them slow. */
+    double plan[3] = {now_ns() + 3 * mean + 2e6, 2 * mean + 5e5, mean < 1e7 ? most : 3};
     if (my_rank == 0 && warm > 1 && now_ns() > end) plan[0] = 0;
-    MPI_Bcast(plan, 2, MPI_DOUBLE, 0, MPI_COMM_WORLD);
+    MPI_Bcast(plan, 3, MPI_DOUBLE, 0, MPI_COMM_WORLD);
     if (plan[0] == 0) return;
+    const int batch = (int)plan[2];
     for (int i = 0; i < batch; ++i) {
       wait_until(plan[0] + i * plan[1]);
       run(1);
@@ -597,6 +599,8 @@ int main(int argc, char** argv) {
           what);
     MPI_Abort(MPI_COMM_WORLD, 2);
   }
+  if (my_rank == 0) printf("done\n");
+  fflush(stdout);
   free(buffer_in);
   free(buffer_out);
   free(series.values);
