@@ -1,5 +1,5 @@
-/* What the rows of `trireme bench mpi` and `coll` are measured with: an ordinary MPI program, built by the compiler of
-   each MPI. bench/mpi/comparison.cpp starts it and reads its lines.
+/* What the rows of `trireme bench mpi` and `coll`, and `trireme tune --collectives`, are measured with: an ordinary MPI
+   program, built by the compiler of each MPI. bench/mpi/comparison.cpp starts it and reads its lines.
 
      mpi_measure WHAT --cpus 0,1 --seconds S [--bytes B] [--compute-ms C] [--batch-ms M] [--pattern P] [--fresh 1]
                  [--wait barrier|receive] [--largest B] [--together 1]
@@ -429,6 +429,132 @@ static void fences(void) {
   MPI_Win_free(&fenced);
 }
 
+/* `costs`: what coll/cost_fit.hpp makes parameters of. Messages between rank 0 and another of its host, and one of
+   another host; signals through shared memory; copies and sums. A series that needs a rank which is not there is not
+   printed. Ranks that take no part wait for the next count. */
+static const long cost_sizes[] = {8, 1024, 8192, 65536, 262144, 1048576};
+enum { cost_size_count = sizeof cost_sizes / sizeof cost_sizes[0], cost_largest = 1048576 };
+static int partner; /* of rank 0 */
+static int window_of_bursts;
+
+static void to_partner_and_back(long count) {
+  for (long i = 0; i < count; ++i) {
+    if (my_rank == 0) MPI_Send(buffer_out, sent_count, MPI_BYTE, partner, 1, MPI_COMM_WORLD);
+    if (my_rank == 0 || my_rank == partner)
+      MPI_Recv(buffer_in, sent_count, MPI_BYTE, partner - my_rank, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    if (my_rank == partner) MPI_Send(buffer_out, sent_count, MPI_BYTE, 0, 1, MPI_COMM_WORLD);
+  }
+}
+static void bursts(long count) {
+  for (long i = 0; i < count; ++i) {
+    for (int k = 0; k < window_of_bursts; ++k) {
+      if (my_rank == 0) MPI_Send(buffer_out, 8, MPI_BYTE, partner, 1, MPI_COMM_WORLD);
+      if (my_rank == partner) MPI_Recv(buffer_in, 8, MPI_BYTE, 0, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    }
+    if (my_rank == 0) MPI_Recv(buffer_in, 8, MPI_BYTE, partner, 2, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    if (my_rank == partner) MPI_Send(buffer_out, 8, MPI_BYTE, 0, 2, MPI_COMM_WORLD);
+  }
+}
+static void time_send_calls(void) {
+  enum { calls = 200 };
+  for (int i = 0; i < calls; ++i) {
+    if (my_rank == 0) {
+      MPI_Request request;
+      const double start = now_ns();
+      MPI_Isend(buffer_out, 8, MPI_BYTE, partner, 1, MPI_COMM_WORLD, &request);
+      add_sample(now_ns() - start);
+      MPI_Wait(&request, MPI_STATUS_IGNORE);
+      MPI_Recv(buffer_in, 8, MPI_BYTE, partner, 2, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    } else if (my_rank == partner) {
+      MPI_Recv(buffer_in, 8, MPI_BYTE, 0, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+      MPI_Send(buffer_out, 8, MPI_BYTE, 0, 2, MPI_COMM_WORLD);
+    }
+  }
+}
+static int* signals; /* in shared memory, a cache line apart; one for each direction */
+static void wait_for_signal(const int* word, int value) {
+  for (int polls = 0; __atomic_load_n(word, __ATOMIC_ACQUIRE) != value; ++polls)
+    if (polls >= 100) sched_yield(); /* the partner may share our core */
+}
+static void signal_and_back(long count) {
+  enum { line = 64 / sizeof *signals };
+  for (long i = 0; i < count; ++i) {
+    if (my_rank == 0) {
+      const int value = signals[0] + 1;
+      __atomic_store_n(&signals[0], value, __ATOMIC_RELEASE); /* read by the partner's wait_for_signal */
+      wait_for_signal(&signals[line], value);
+    } else if (my_rank == partner) {
+      const int value = signals[line] + 1;
+      wait_for_signal(&signals[0], value);
+      __atomic_store_n(&signals[line], value, __ATOMIC_RELEASE); /* read by the wait_for_signal of rank 0 */
+    }
+  }
+}
+static void copies(long count) {
+  for (long i = 0; i < count && my_rank == 0; ++i) {
+    memcpy(buffer_in, buffer_out, (size_t)sent_count);
+    __asm__ volatile("" ::"r"(buffer_in) : "memory"); /* the copy must be made */
+  }
+}
+static void sums(long count) {
+  double* const to = (double*)buffer_in;
+  const double* const from = (double*)buffer_out;
+  for (long i = 0; i < count && my_rank == 0; ++i) {
+    for (int k = 0; k < sent_count / 8; ++k) to[k] += from[k];
+    __asm__ volatile("" ::"r"(to) : "memory");
+  }
+}
+static void measure_sizes(const char* name, operation* run, double parts) {
+  for (int i = 0; i < cost_size_count; ++i) {
+    char series_name[64];
+    sent_count = (int)cost_sizes[i];
+    measure(run, rank_count, parts);
+    snprintf(series_name, sizeof series_name, "%s/%ld", name, cost_sizes[i]);
+    print_series(series_name);
+  }
+}
+static void measure_signals(MPI_Comm host) {
+  MPI_Win window;
+  MPI_Aint bytes_there;
+  int unit, rank_there;
+  MPI_Comm_rank(host, &rank_there);
+  MPI_Win_allocate_shared(rank_there == 0 ? 128 : 0, 1, MPI_INFO_NULL, host, &signals, &window);
+  MPI_Win_shared_query(window, 0, &bytes_there, &unit, &signals);
+  if (rank_there == 0) memset(signals, 0, 128);
+  MPI_Barrier(MPI_COMM_WORLD);
+  measure(signal_and_back, rank_count, 2);
+  print_series("signal");
+  MPI_Win_free(&window);
+}
+static void costs(void) {
+  MPI_Comm host;
+  MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &host);
+  int leader = my_rank, mate = -1, stranger = -1;
+  int* const leaders = allocate((size_t)rank_count * sizeof *leaders);
+  MPI_Bcast(&leader, 1, MPI_INT, 0, host);
+  MPI_Allgather(&leader, 1, MPI_INT, leaders, 1, MPI_INT, MPI_COMM_WORLD);
+  for (int rank = rank_count - 1; rank > 0; --rank) *(leaders[rank] == 0 ? &mate : &stranger) = rank;
+  free(leaders);
+  measure_sizes("copy", copies, 1);
+  measure_sizes("sum", sums, 1);
+  if ((partner = mate) > 0) {
+    measure_sizes("inside", to_partner_and_back, 2);
+    measure_signals(host);
+  }
+  if ((partner = stranger) > 0) {
+    measure_sizes("between", to_partner_and_back, 2);
+    time_send_calls();
+    print_series("send");
+    window_of_bursts = 1;
+    measure(bursts, rank_count, 1);
+    print_series("burst/1");
+    window_of_bursts = in_flight;
+    measure(bursts, rank_count, 1);
+    print_series("burst/64");
+  }
+  MPI_Comm_free(&host);
+}
+
 /* How much of the time of a transfer disappears behind the receiver's computation: 1 - (what the receiver spends in MPI
    with computation) / (the same without). `bytes` of chars with a step of `step`, twice, as a halo would be sent. */
 static double transfer(double computation_ms, int step) {
@@ -545,6 +671,7 @@ int main(int argc, char** argv) {
   if (strcmp(what, "collectives") == 0) bytes = largest_of_collectives * rank_count / 2;
   if (strcmp(what, "idle") == 0) bytes = idle_largest;
   if (strcmp(what, "fences") == 0) bytes = fence_largest;
+  if (strcmp(what, "costs") == 0) bytes = cost_largest;
   const size_t room = sweeps                                ? (fresh ? largest_area : 4 << 20)
                       : strcmp(what, "overlap_vector") == 0 ? (size_t)bytes * step
                                                             : 2 * (size_t)bytes;
@@ -561,6 +688,8 @@ int main(int argc, char** argv) {
     beside_idle_ranks();
   } else if (strcmp(what, "fences") == 0) {
     fences();
+  } else if (strcmp(what, "costs") == 0) {
+    costs();
   } else if (strcmp(what, "latency") == 0) {
     between_two(ping_pong, 2, "latency");
   } else if (strcmp(what, "vector") == 0) {
@@ -594,8 +723,8 @@ int main(int argc, char** argv) {
     if (my_rank == 0)
       fprintf(
           stderr,
-          "mpi_measure: '%s' is not one of latency, sweep, idle, fences, vector, rate, pairs, collectives, allreduce, "
-          "scan, overlap, overlap_vector, get, memory\n",
+          "mpi_measure: '%s' is not one of latency, sweep, idle, fences, vector, rate, pairs, collectives, costs, "
+          "allreduce, scan, overlap, overlap_vector, get, memory\n",
           what);
     MPI_Abort(MPI_COMM_WORLD, 2);
   }

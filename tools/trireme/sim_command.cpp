@@ -86,7 +86,7 @@ int simulate(const collective_line& line) {
   const sim::collective_run run = sim::simulate_collective(wanted, progress);
   if (progress) fmt::print(stderr, "\r{:30}\r", "");
   if (!line.json.empty()) os::write_output_file(line.json, to_json(wanted, run).dump(1) + '\n');
-  fmt::print("{}", table_of(wanted, run));
+  fmt::print("{}", table_of(wanted, run, line.asked.origin_of_costs()));
   return 0;
 }
 
