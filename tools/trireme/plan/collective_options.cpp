@@ -27,10 +27,10 @@ void collective_options::add_to(CLI::App& app, std::int64_t most_hosts, std::int
       ->delimiter(',')
       ->allow_extra_args(false)
       ->check(whole_number_between(1, 1024));
-  app.add_option("--size", size_, "bytes, 8 by default; 64k is 64000")
-      ->type_name("BYTES")
-      ->check(whole_number_between(0, std::int64_t{1} << 40))
-      ->transform(with_thousands());
+  size_option_ = app.add_option("--size", size_, "bytes, 8 by default; 64k is 65536")
+                     ->type_name("BYTES")
+                     ->check(whole_number_between(0, std::int64_t{1} << 40))
+                     ->transform(with_byte_units());
   app.add_option("--element", element_, "bytes of an element, 1 by default; no reduction splits one")
       ->type_name("BYTES")
       ->check(whole_number_between(1, 1 << 20));
@@ -68,6 +68,8 @@ coll::request collective_options::request() const {
   asked.what = coll::collective_of(collective_ == "bcast" ? "broadcast" : collective_);
   asked.hosts = shape_of_job();
   asked.extent = element_;
+  if (size_option_->count() > 0 && asked.what == coll::collective::barrier)
+    throw std::invalid_argument(fmt::format("--size is {}, and a barrier moves no bytes", size_));
   if (size_ % element_ != 0)
     throw std::invalid_argument(fmt::format("--size is {}, no multiple of --element, which is {}", size_, element_));
   asked.blocks = coll::block_layout::uniform(size_ / element_);

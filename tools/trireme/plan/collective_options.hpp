@@ -35,6 +35,7 @@ class collective_options {
   int hosts_ = 0;
   std::vector<int> ranks_{1};
   std::uint64_t size_ = 8;
+  const CLI::Option* size_option_ = nullptr;  // of the app
   std::uint32_t element_ = 1;
   int root_ = 0;
   bool ordered_ = false;
