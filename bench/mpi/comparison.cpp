@@ -52,7 +52,7 @@ std::vector<double> samples_in(std::istringstream& words, const std::string& lin
 
 }  // namespace
 
-mpi_comparison::mpi_comparison(std::string program, const batch_options& method) : method_(method) {
+mpi_comparison::mpi_comparison(const std::string& program, const batch_options& method) : method_(method) {
   for (const mpi_library& library : mpi_libraries()) {
     competitors_.push_back({library.name, library, {}});
     if (library.name != "openmpi" && library.name != "mpich") continue;

@@ -52,7 +52,7 @@ struct mpi_result {
 class mpi_comparison {
  public:
   // `program`: the trireme command that starts the drop-in.
-  mpi_comparison(std::string program, const batch_options& method);
+  mpi_comparison(const std::string& program, const batch_options& method);
 
   // Starts all libraries, once for each task: rows that need the same task share its result.
   const mpi_result& hold(const mpi_task& task);

@@ -19,25 +19,27 @@ namespace {
 const std::vector<std::string> collectives = {"bcast",  "gather",    "scatter",        "allgather", "alltoall",
                                               "reduce", "allreduce", "reduce_scatter", "scan",      "barrier"};
 
+constexpr std::uint64_t kibi = 1024;
+
 // As the drop-in chooses it (src/mpi/coll/collectives_across_hosts.cpp); none where it leaves the operation to the
 // library, as it does everything where each rank is alone on its host.
 std::string_view algorithm_of_drop_in(coll::collective what, std::uint64_t bytes, int hosts, int ranks) {
   if (hosts == ranks) return {};
   const bool is_short = bytes < 2048;
-  const bool is_large = bytes > 32 * 1024;
+  const bool is_large = bytes > 32 * kibi;
   switch (what) {
     case coll::collective::allgather:
-      return bytes * static_cast<std::uint64_t>(ranks) <= 64 * 1024 ? "multi_object_bruck" : "multi_object_ring";
+      return bytes * static_cast<std::uint64_t>(ranks) <= 64 * kibi ? "multi_object_bruck" : "multi_object_ring";
     case coll::collective::allreduce:
-      return bytes * static_cast<std::uint64_t>(hosts) <= 16 * 1024 ? "multi_object_gathered" : "multi_object_ring";
+      return bytes * static_cast<std::uint64_t>(hosts) <= 16 * kibi ? "multi_object_gathered" : "multi_object_ring";
     case coll::collective::broadcast:
       if (is_large && hosts > 2) return {};
-      return bytes < 8 * 1024 ? "multi_object_staged" : "multi_object";
+      return bytes < 8 * kibi ? "multi_object_staged" : "multi_object";
     case coll::collective::reduce:
       if (is_large) return {};
       return is_short ? "multi_object" : "multi_object_parts";
     case coll::collective::alltoall:
-      return bytes > 16 * 1024 ? std::string_view() : "multi_object";
+      return bytes > 16 * kibi ? std::string_view() : "multi_object";
     case coll::collective::barrier:
     case coll::collective::reduce_scatter:
       return "multi_object";
