@@ -6,6 +6,7 @@
 #include "loops/rows.hpp"
 #include "messages/rows.hpp"
 #include "mpi/collective_rows.hpp"
+#include "mpi/host_rows.hpp"
 #include "mpi/rows.hpp"
 #include "mpi/waiting_rows.hpp"
 #include "mpi_slack/rows.hpp"
@@ -35,6 +36,9 @@ registry all_suites(const suite_options& options) {
   std::vector<row_definition> mpi = mpi_rows(options.program);
   append(mpi, mpi_waiting_rows(options.program));
 
+  std::vector<row_definition> collectives = mpi_collective_rows(options.program);
+  append(collectives, mpi_host_rows(options.program));
+
   registry known;
   known.add({.name = "messages", .description = "messages and entry methods between PEs", .rows = std::move(messages)});
   known.add({.name = "loops",
@@ -54,7 +58,7 @@ registry all_suites(const suite_options& options) {
   known.add(
       {.name = "coll",
        .description = "collectives of MPI programs under the drop-in beside MPI libraries, ranks bound to 2 cores",
-       .rows = mpi_collective_rows(options.program)});
+       .rows = std::move(collectives)});
   known.add({.name = "wire",
              .description = "messages between hosts, beside UCX called plainly: 2 processes on 2 cores",
              .rows = wire_rows(options.program)});

@@ -25,7 +25,7 @@ std::vector<row_definition> mpi_collective_rows(const std::string& program) {
                      {.name = is_barrier ? fmt::format("barrier/{}ranks", ranks)
                                          : fmt::format("{}/{}/{}ranks", what, bytes, ranks),
                       .task = {.what = "collectives", .ranks = ranks, .arguments = arguments},
-                      .series = std::to_string(bytes),
+                      .series = fmt::format("{}/{}", what, bytes),
                       .unit = "us",
                       .description = is_barrier ? fmt::format("barrier, {} ranks on 2 cores", ranks)
                                                 : fmt::format("{} of {} B, {} ranks on 2 cores", what, bytes, ranks),

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstdio>
 #include <cstdlib>
 #include <sstream>
 #include <stdexcept>
@@ -19,7 +20,9 @@ namespace {
 const std::vector<std::string> drop_in = {"exec", "--mpi"};
 
 // Ranks bind themselves: the launcher must not, and it must accept more ranks than cores, also from root.
-std::vector<std::string> launcher_of(const mpi_library& library) {
+std::vector<std::string> launcher_of(const mpi_library& library, const mpi_task& task) {
+  if (task.network) return launcher_on(*task.network, library, task.ranks / task.network->hosts);
+  const std::string ranks = std::to_string(task.ranks);
   if (library.open_mpi) {
     return {"env",
             "OMPI_ALLOW_RUN_AS_ROOT=1",
@@ -27,9 +30,11 @@ std::vector<std::string> launcher_of(const mpi_library& library) {
             library.launcher,
             "--oversubscribe",
             "--bind-to",
-            "none"};
+            "none",
+            "-n",
+            ranks};
   }
-  return {library.launcher, "-bind-to", "none"};
+  return {library.launcher, "-bind-to", "none", "-n", ranks};
 }
 
 // With its standard error, where it reports whether it took part.
@@ -47,19 +52,23 @@ std::vector<double> samples_in(std::istringstream& words, const std::string& lin
 
 }  // namespace
 
-mpi_comparison::mpi_comparison(std::string program, const batch_options& method) : method_(method) {
+mpi_comparison::mpi_comparison(const std::string& program, const batch_options& method) : method_(method) {
   for (const mpi_library& library : mpi_libraries()) {
-    competitors_.push_back({library.name, launcher_of(library), {}, library.program});
+    competitors_.push_back({library.name, library, {}});
     if (library.name != "openmpi" && library.name != "mpich") continue;
     std::vector<std::string> wrapper = {program};
     wrapper.insert(wrapper.end(), drop_in.begin(), drop_in.end());
-    competitors_.push_back({"trireme/" + library.name, launcher_of(library), std::move(wrapper), library.program});
+    competitors_.push_back({"trireme/" + library.name, library, std::move(wrapper)});
   }
 }
 
 std::vector<mpi_competitor> mpi_comparison::competitors_for(const mpi_task& task) const {
-  if (task.modes.empty()) return competitors_;
   std::vector<mpi_competitor> chosen;
+  if (task.modes.empty()) {
+    for (const mpi_competitor& each : competitors_)
+      if (task.only.empty() || each.library.name == task.only) chosen.push_back(each);
+    return chosen;
+  }
   for (const mpi_competitor& each : competitors_) {
     if (each.wrapper.empty()) {
       if (task.libraries_beside_modes) chosen.push_back(each);
@@ -85,13 +94,13 @@ std::map<std::string, std::vector<double>> mpi_comparison::run(const mpi_competi
                                                                double seconds) const {
   const bool is_ours = !who.wrapper.empty();
   std::vector<std::string> command = is_ours ? with_errors : std::vector<std::string>();
-  command.insert(command.end(), who.launcher.begin(), who.launcher.end());
-  command.insert(command.end(), {"-n", std::to_string(task.ranks)});
+  const std::vector<std::string> launcher = launcher_of(who.library, task);
+  command.insert(command.end(), launcher.begin(), launcher.end());
   command.insert(command.end(), who.wrapper.begin(), who.wrapper.end());
   if (is_ours) command.emplace_back("--");
   const cpu_pair cpus = two_cpus();
   command.insert(command.end(),
-                 {who.program, task.what, "--cpus",
+                 {who.library.program, task.what, "--cpus",
                   task.one_core ? std::to_string(cpus.first) : fmt::format("{},{}", cpus.first, cpus.second),
                   "--seconds", fmt::format("{}", seconds)});
   command.insert(command.end(), task.arguments.begin(), task.arguments.end());
@@ -99,13 +108,18 @@ std::map<std::string, std::vector<double>> mpi_comparison::run(const mpi_competi
   process_lines(
       command,
       [&](const std::string& line) {
-        if (is_ours && line.starts_with("trireme ") && line.find("left to") != std::string::npos)
-          throw std::runtime_error("the drop-in took no part: " + line);
+        const bool is_left = is_ours && line.starts_with("trireme ") && line.find("left to") != std::string::npos;
+        if (is_left && task.network && task.ranks == task.network->hosts) return;  // each rank is alone on its host
+        if (is_left) throw std::runtime_error("the drop-in took no part: " + line);
+        if (is_ours && line.starts_with('[')) {  // Open MPI's own: "[host:pid] warning"
+          fmt::print(stderr, "{}\n", line);
+          return;
+        }
         std::istringstream words(line);
         std::string name;
         if (words >> name) series[name] = samples_in(words, line);
       },
-      120);
+      120, "done");  // MPICH over TCP does not always come to its end
   return series;
 }
 
@@ -115,8 +129,12 @@ const mpi_result& mpi_comparison::hold(const mpi_task& task) {
   }
   // Each start is worth many batches.
   const bool in_a_hurry = method_.max_time_s <= 2;
-  const std::size_t rounds = in_a_hurry ? 1 : 5;
-  const double seconds = std::max(in_a_hurry ? 0.05 : 0.3, method_.min_time_s / static_cast<double>(rounds));
+  std::size_t rounds = in_a_hurry ? 1 : 5;
+  double seconds = std::max(in_a_hurry ? 0.05 : 0.3, method_.min_time_s / static_cast<double>(rounds));
+  if (task.network && !in_a_hurry) {  // many series in each start
+    rounds = 3;
+    seconds = std::max(0.1, method_.min_time_s / 10);
+  }
   const std::vector<mpi_competitor> competitors = competitors_for(task);
   mpi_result result;
   for (std::size_t round = 0; round < rounds; ++round) {

@@ -5,11 +5,14 @@
 
 #include <deque>
 #include <map>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "framework/batches.hpp"
+#include "mpi/host_network.hpp"
+#include "mpi/libraries.hpp"
 
 namespace tri::bench {
 
@@ -23,16 +26,19 @@ struct mpi_task {
   // "trireme/ABI, NAME"; the libraries alone only if asked for.
   std::map<std::string, std::vector<std::string>> modes = {};
   bool libraries_beside_modes = false;
+  // On hosts with a network between them, each with an equal part of the ranks, by one library and the drop-in under
+  // it.
+  std::optional<host_network> network = {};
+  std::string only = {};  // the library; empty: all take part
 
   bool operator==(const mpi_task&) const = default;
 };
 
 // One library, as it is or under the drop-in.
 struct mpi_competitor {
-  std::string name;                   // "openmpi", "trireme/openmpi"
-  std::vector<std::string> launcher;  // mpirun and its options
-  std::vector<std::string> wrapper;   // command before the program: `trireme exec` and options; empty: none
-  std::string program;
+  std::string name;  // "openmpi", "trireme/openmpi"
+  mpi_library library;
+  std::vector<std::string> wrapper;  // command before the program: `trireme exec` and options; empty: none
 };
 
 // Samples by series and round.
@@ -46,7 +52,7 @@ struct mpi_result {
 class mpi_comparison {
  public:
   // `program`: the trireme command that starts the drop-in.
-  mpi_comparison(std::string program, const batch_options& method);
+  mpi_comparison(const std::string& program, const batch_options& method);
 
   // Starts all libraries, once for each task: rows that need the same task share its result.
   const mpi_result& hold(const mpi_task& task);

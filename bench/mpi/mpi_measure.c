@@ -1,13 +1,13 @@
-/* What the rows of `trireme bench mpi` and `coll` are measured with: an ordinary MPI program, built by the compiler of
-   each MPI. bench/mpi/comparison.cpp starts it and reads its lines.
+/* What the rows of `trireme bench mpi` and `coll`, and `trireme tune --collectives`, are measured with: an ordinary MPI
+   program, built by the compiler of each MPI. bench/mpi/comparison.cpp starts it and reads its lines.
 
      mpi_measure WHAT --cpus 0,1 --seconds S [--bytes B] [--compute-ms C] [--batch-ms M] [--pattern P] [--fresh 1]
-                 [--wait barrier|receive]
+                 [--wait barrier|receive] [--largest B] [--together 1]
 
    Rank i binds itself to the i-th of the CPUs, from the front again when there are fewer. Rank 0 prints lines that
    begin with the name of a series and go on with its samples, nanoseconds each (percent for `overlap`, bytes for
-   `memory`). A sample is the mean of a batch of a fraction of a millisecond, or one operation when that takes longer.
-   Buffers are used again and again, which flatters everybody alike, but with --fresh 1: then each message of a `sweep`
+   `memory`), and then `done`. A sample is the mean of a batch of a fraction of a millisecond, or one operation when that
+   takes longer. Buffers are used again and again, which flatters everybody alike, but with --fresh 1: then each message of a `sweep`
    lies where none has been for 64 MiB. */
 #define _GNU_SOURCE
 #include <mpi.h>
@@ -210,9 +210,12 @@ static void running_sums(long count) {
   for (long i = 0; i < count; ++i) MPI_Scan(buffer_out, buffer_in, sent_count, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
 }
 
-/* `collectives`: one of them (--pattern), in all sizes. Sizes are of a vector, or of the block of one rank. */
+/* `collectives`: those that --pattern names, with commas between, in all sizes up to --largest. Sizes are of a vector, or
+   of the block of one rank. */
 static const long collective_sizes[] = {8, 1024, 65536, 1048576};
 enum { collective_size_count = sizeof collective_sizes / sizeof collective_sizes[0] };
+static long largest_of_collectives = 1048576;
+static int together;
 
 static void broadcasts(long count) {
   for (long i = 0; i < count; ++i) MPI_Bcast(buffer_out, sent_count, MPI_DOUBLE, 0, MPI_COMM_WORLD);
@@ -251,22 +254,85 @@ static const struct {
     {"bcast", broadcasts},   {"gather", gathers},     {"scatter", scatters}, {"allgather", allgathers},
     {"alltoall", exchanges}, {"reduce", sums_of_one}, {"allreduce", sum_up}, {"reduce_scatter", scattered_sums},
     {"scan", running_sums},  {"barrier", barriers}};
-static void collectives(void) {
-  operation* run = NULL;
-  for (size_t i = 0; i < sizeof collective_table / sizeof collective_table[0]; ++i)
-    if (strcmp(collective_table[i].name, pattern) == 0) run = collective_table[i].run;
-  if (run == NULL) {
-    if (my_rank == 0) fprintf(stderr, "mpi_measure: there is no collective '%s'\n", pattern);
-    MPI_Abort(MPI_COMM_WORLD, 2);
+/* All processes of this machine have this clock, also those in other network namespaces. */
+static void wait_until(double when_ns) {
+  const double margin_ns = 2e5; /* a sleep may end late, and then a rank is not there */
+  const double wake_ns = when_ns - margin_ns;
+  const struct timespec wake = {(time_t)(wake_ns / 1e9), (long)(wake_ns - 1e9 * (double)(time_t)(wake_ns / 1e9))};
+  if (now_ns() < wake_ns) clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &wake, NULL);
+  while (now_ns() < when_ns) sched_yield();
+}
+/* With --together: all ranks enter each operation at the same time, and a sample is the time until the last has left it.
+   So an operation that the root leaves at once does not count as done before its data has arrived. */
+static void measure_together(operation* run) {
+  enum { most = 10 };
+  double ends[most], last_ends[most], mean = 1e6, end = now_ns() + (seconds + (seconds < 0.2 ? 0.02 : 0.1)) * 1e9;
+  for (int warm = 0;; ++warm) {
+    /* The first begin, the time from one to the next, and how many: fewer where ranks that spin make them slow. */
+    double plan[3] = {now_ns() + 3 * mean + 2e6, 2 * mean + 5e5, mean < 1e7 ? most : 3};
+    if (my_rank == 0 && warm > 1 && now_ns() > end) plan[0] = 0;
+    MPI_Bcast(plan, 3, MPI_DOUBLE, 0, MPI_COMM_WORLD);
+    if (plan[0] == 0) return;
+    const int batch = (int)plan[2];
+    for (int i = 0; i < batch; ++i) {
+      wait_until(plan[0] + i * plan[1]);
+      run(1);
+      ends[i] = now_ns() - (plan[0] + i * plan[1]);
+    }
+    MPI_Reduce(ends, last_ends, batch, MPI_DOUBLE, MPI_MAX, 0, MPI_COMM_WORLD);
+    if (my_rank > 0) continue;
+    mean = 0;
+    for (int i = 0; i < batch; ++i) mean += last_ends[i] / batch;
+    for (int i = 0; i < batch && warm > 0; ++i) add_sample(last_ends[i]);
   }
-  for (int i = 0; i < collective_size_count; ++i) {
+}
+static void collective(const char* name, operation* run) {
+  for (int i = 0; i < collective_size_count && collective_sizes[i] <= largest_of_collectives; ++i) {
     if (run == barriers && i > 0) break;
     sent_count = (int)(collective_sizes[i] / 8);
-    measure(run, rank_count, 1);
-    char name[32];
-    snprintf(name, sizeof name, "%ld", collective_sizes[i]);
-    print_series(name);
+    if (together)
+      measure_together(run);
+    else
+      measure(run, rank_count, 1);
+    char series_name[64];
+    snprintf(series_name, sizeof series_name, "%s/%ld", name, collective_sizes[i]);
+    print_series(series_name);
   }
+}
+static void collectives(void) {
+  char names[256];
+  snprintf(names, sizeof names, "%s", pattern);
+  for (const char* name = strtok(names, ","); name != NULL; name = strtok(NULL, ",")) {
+    operation* run = NULL;
+    for (size_t i = 0; i < sizeof collective_table / sizeof collective_table[0]; ++i)
+      if (strcmp(collective_table[i].name, name) == 0) run = collective_table[i].run;
+    if (run == NULL) {
+      if (my_rank == 0) fprintf(stderr, "mpi_measure: there is no collective '%s'\n", name);
+      MPI_Abort(MPI_COMM_WORLD, 2);
+    }
+    collective(name, run);
+  }
+}
+
+/* `pairs`: each rank of the first half sends a stream to one of the second half, which are those of another host. The
+   barrier ends with the slowest pair. */
+static void streams_of_pairs(long count) {
+  MPI_Request requests[in_flight];
+  const int half = rank_count / 2, sends = my_rank < half, other = (my_rank + half) % rank_count;
+  for (long i = 0; i < count; ++i) {
+    for (int k = 0; k < in_flight; ++k) {
+      if (sends)
+        MPI_Isend(buffer_out, sent_count, sent_type, other, 1, MPI_COMM_WORLD, &requests[k]);
+      else
+        MPI_Irecv(buffer_in, sent_count, sent_type, other, 1, MPI_COMM_WORLD, &requests[k]);
+    }
+    MPI_Waitall(in_flight, requests, MPI_STATUSES_IGNORE);
+    if (sends)
+      MPI_Recv(NULL, 0, MPI_BYTE, other, 2, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    else
+      MPI_Send(NULL, 0, MPI_BYTE, other, 2, MPI_COMM_WORLD);
+  }
+  MPI_Barrier(MPI_COMM_WORLD);
 }
 
 /* Two ranks measure, all others wait in a barrier. */
@@ -361,6 +427,132 @@ static void fences(void) {
   }
   MPI_Win_fence(0, fenced);
   MPI_Win_free(&fenced);
+}
+
+/* `costs`: what coll/cost_fit.hpp makes parameters of. Messages between rank 0 and another of its host, and one of
+   another host; signals through shared memory; copies and sums. A series that needs a rank which is not there is not
+   printed. Ranks that take no part wait for the next count. */
+static const long cost_sizes[] = {8, 1024, 8192, 65536, 262144, 1048576};
+enum { cost_size_count = sizeof cost_sizes / sizeof cost_sizes[0], cost_largest = 1048576 };
+static int partner; /* of rank 0 */
+static int window_of_bursts;
+
+static void to_partner_and_back(long count) {
+  for (long i = 0; i < count; ++i) {
+    if (my_rank == 0) MPI_Send(buffer_out, sent_count, MPI_BYTE, partner, 1, MPI_COMM_WORLD);
+    if (my_rank == 0 || my_rank == partner)
+      MPI_Recv(buffer_in, sent_count, MPI_BYTE, partner - my_rank, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    if (my_rank == partner) MPI_Send(buffer_out, sent_count, MPI_BYTE, 0, 1, MPI_COMM_WORLD);
+  }
+}
+static void bursts(long count) {
+  for (long i = 0; i < count; ++i) {
+    for (int k = 0; k < window_of_bursts; ++k) {
+      if (my_rank == 0) MPI_Send(buffer_out, 8, MPI_BYTE, partner, 1, MPI_COMM_WORLD);
+      if (my_rank == partner) MPI_Recv(buffer_in, 8, MPI_BYTE, 0, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    }
+    if (my_rank == 0) MPI_Recv(buffer_in, 8, MPI_BYTE, partner, 2, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    if (my_rank == partner) MPI_Send(buffer_out, 8, MPI_BYTE, 0, 2, MPI_COMM_WORLD);
+  }
+}
+static void time_send_calls(void) {
+  enum { calls = 200 };
+  for (int i = 0; i < calls; ++i) {
+    if (my_rank == 0) {
+      MPI_Request request;
+      const double start = now_ns();
+      MPI_Isend(buffer_out, 8, MPI_BYTE, partner, 1, MPI_COMM_WORLD, &request);
+      add_sample(now_ns() - start);
+      MPI_Wait(&request, MPI_STATUS_IGNORE);
+      MPI_Recv(buffer_in, 8, MPI_BYTE, partner, 2, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    } else if (my_rank == partner) {
+      MPI_Recv(buffer_in, 8, MPI_BYTE, 0, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+      MPI_Send(buffer_out, 8, MPI_BYTE, 0, 2, MPI_COMM_WORLD);
+    }
+  }
+}
+static int* signals; /* in shared memory, a cache line apart; one for each direction */
+static void wait_for_signal(const int* word, int value) {
+  for (int polls = 0; __atomic_load_n(word, __ATOMIC_ACQUIRE) != value; ++polls)
+    if (polls >= 100) sched_yield(); /* the partner may share our core */
+}
+static void signal_and_back(long count) {
+  enum { line = 64 / sizeof *signals };
+  for (long i = 0; i < count; ++i) {
+    if (my_rank == 0) {
+      const int value = signals[0] + 1;
+      __atomic_store_n(&signals[0], value, __ATOMIC_RELEASE); /* read by the partner's wait_for_signal */
+      wait_for_signal(&signals[line], value);
+    } else if (my_rank == partner) {
+      const int value = signals[line] + 1;
+      wait_for_signal(&signals[0], value);
+      __atomic_store_n(&signals[line], value, __ATOMIC_RELEASE); /* read by the wait_for_signal of rank 0 */
+    }
+  }
+}
+static void copies(long count) {
+  for (long i = 0; i < count && my_rank == 0; ++i) {
+    memcpy(buffer_in, buffer_out, (size_t)sent_count);
+    __asm__ volatile("" ::"r"(buffer_in) : "memory"); /* the copy must be made */
+  }
+}
+static void sums(long count) {
+  double* const to = (double*)buffer_in;
+  const double* const from = (double*)buffer_out;
+  for (long i = 0; i < count && my_rank == 0; ++i) {
+    for (int k = 0; k < sent_count / 8; ++k) to[k] += from[k];
+    __asm__ volatile("" ::"r"(to) : "memory");
+  }
+}
+static void measure_sizes(const char* name, operation* run, double parts) {
+  for (int i = 0; i < cost_size_count; ++i) {
+    char series_name[64];
+    sent_count = (int)cost_sizes[i];
+    measure(run, rank_count, parts);
+    snprintf(series_name, sizeof series_name, "%s/%ld", name, cost_sizes[i]);
+    print_series(series_name);
+  }
+}
+static void measure_signals(MPI_Comm host) {
+  MPI_Win window;
+  MPI_Aint bytes_there;
+  int unit, rank_there;
+  MPI_Comm_rank(host, &rank_there);
+  MPI_Win_allocate_shared(rank_there == 0 ? 128 : 0, 1, MPI_INFO_NULL, host, &signals, &window);
+  MPI_Win_shared_query(window, 0, &bytes_there, &unit, &signals);
+  if (rank_there == 0) memset(signals, 0, 128);
+  MPI_Barrier(MPI_COMM_WORLD);
+  measure(signal_and_back, rank_count, 2);
+  print_series("signal");
+  MPI_Win_free(&window);
+}
+static void costs(void) {
+  MPI_Comm host;
+  MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &host);
+  int leader = my_rank, mate = -1, stranger = -1;
+  int* const leaders = allocate((size_t)rank_count * sizeof *leaders);
+  MPI_Bcast(&leader, 1, MPI_INT, 0, host);
+  MPI_Allgather(&leader, 1, MPI_INT, leaders, 1, MPI_INT, MPI_COMM_WORLD);
+  for (int rank = rank_count - 1; rank > 0; --rank) *(leaders[rank] == 0 ? &mate : &stranger) = rank;
+  free(leaders);
+  measure_sizes("copy", copies, 1);
+  measure_sizes("sum", sums, 1);
+  if ((partner = mate) > 0) {
+    measure_sizes("inside", to_partner_and_back, 2);
+    measure_signals(host);
+  }
+  if ((partner = stranger) > 0) {
+    measure_sizes("between", to_partner_and_back, 2);
+    time_send_calls();
+    print_series("send");
+    window_of_bursts = 1;
+    measure(bursts, rank_count, 1);
+    print_series("burst/1");
+    window_of_bursts = in_flight;
+    measure(bursts, rank_count, 1);
+    print_series("burst/64");
+  }
+  MPI_Comm_free(&host);
 }
 
 /* How much of the time of a transfer disappears behind the receiver's computation: 1 - (what the receiver spends in MPI
@@ -471,12 +663,15 @@ int main(int argc, char** argv) {
     if (strcmp(argv[i], "--pattern") == 0) pattern = argv[i + 1];
     if (strcmp(argv[i], "--fresh") == 0) fresh = atoi(argv[i + 1]);
     if (strcmp(argv[i], "--wait") == 0) wait_in = argv[i + 1];
+    if (strcmp(argv[i], "--largest") == 0) largest_of_collectives = atol(argv[i + 1]);
+    if (strcmp(argv[i], "--together") == 0) together = atoi(argv[i + 1]);
   }
   enum { step = 64 }; /* of the vectors of `overlap_vector` */
   const int sweeps = strcmp(what, "sweep") == 0;
-  if (strcmp(what, "collectives") == 0) bytes = collective_sizes[collective_size_count - 1] * rank_count / 2;
+  if (strcmp(what, "collectives") == 0) bytes = largest_of_collectives * rank_count / 2;
   if (strcmp(what, "idle") == 0) bytes = idle_largest;
   if (strcmp(what, "fences") == 0) bytes = fence_largest;
+  if (strcmp(what, "costs") == 0) bytes = cost_largest;
   const size_t room = sweeps                                ? (fresh ? largest_area : 4 << 20)
                       : strcmp(what, "overlap_vector") == 0 ? (size_t)bytes * step
                                                             : 2 * (size_t)bytes;
@@ -493,6 +688,8 @@ int main(int argc, char** argv) {
     beside_idle_ranks();
   } else if (strcmp(what, "fences") == 0) {
     fences();
+  } else if (strcmp(what, "costs") == 0) {
+    costs();
   } else if (strcmp(what, "latency") == 0) {
     between_two(ping_pong, 2, "latency");
   } else if (strcmp(what, "vector") == 0) {
@@ -503,6 +700,9 @@ int main(int argc, char** argv) {
     MPI_Type_free(&sent_type);
   } else if (strcmp(what, "rate") == 0) {
     between_two(stream, in_flight, "rate");
+  } else if (strcmp(what, "pairs") == 0) {
+    measure(streams_of_pairs, rank_count, (double)in_flight * rank_count / 2);
+    print_series("rate");
   } else if (strcmp(what, "allreduce") == 0) {
     sent_count = (int)(bytes / 8);
     measure(sum_up, rank_count, 1);
@@ -523,11 +723,13 @@ int main(int argc, char** argv) {
     if (my_rank == 0)
       fprintf(
           stderr,
-          "mpi_measure: '%s' is not one of latency, sweep, idle, fences, vector, rate, collectives, allreduce, scan, "
-          "overlap, overlap_vector, get, memory\n",
+          "mpi_measure: '%s' is not one of latency, sweep, idle, fences, vector, rate, pairs, collectives, costs, "
+          "allreduce, scan, overlap, overlap_vector, get, memory\n",
           what);
     MPI_Abort(MPI_COMM_WORLD, 2);
   }
+  if (my_rank == 0) printf("done\n");
+  fflush(stdout);
   free(buffer_in);
   free(buffer_out);
   free(series.values);

@@ -62,6 +62,7 @@ bool have(mpi_comparison& libraries, const mpi_result& result, const std::string
 
 measurement measure_row(mpi_comparison& libraries, const std::string& abi, const mpi_row& about) {
   const std::string own = "trireme/" + abi;
+  if (about.task.network && !why_no_host_network().empty()) return {.not_available = why_no_host_network()};
   const mpi_result& result = libraries.hold(about.task);
   auto [made, best] = peers_of(result, own, about.series, about.unit, higher_is_better(about.unit));
   if (!have(libraries, result, own, made)) return std::move(made);
@@ -72,6 +73,7 @@ measurement measure_row(mpi_comparison& libraries, const std::string& abi, const
     else
       made.samples.operation_ns.push_back(sample);
   }
+  made.counts = about.counts;
   if (about.unit != "%" && !best.empty()) {
     made.reference =
         comparison{fmt::format("the best peer, {}", best), ratios(rounds, result.of.at(best).at(about.series))};

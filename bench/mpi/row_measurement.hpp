@@ -3,6 +3,7 @@
 #pragma once
 
 #include <functional>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -19,7 +20,8 @@ struct mpi_row {
   std::string unit;
   std::string description;
   std::optional<double> target = {};
-  std::optional<double> target_ratio = {};  // to the best peer
+  std::optional<double> target_ratio = {};    // to the best peer
+  std::map<std::string, double> counts = {};  // of an operation
 };
 
 std::vector<double> all_rounds(const std::vector<std::vector<double>>& rounds);

@@ -133,6 +133,56 @@ TEST(coll_suite, measures_collectives_beside_both_libraries) {
   }
 }
 
+TEST(coll_suite, has_rows_on_hosts_with_a_delay_between_them) {
+  const std::string list = bench("", "--list", "coll").output;
+  for (const char* abi : {"openmpi", "mpich"})
+    for (const char* name : {"hosts2x1/barrier/delay0us ", "hosts4x4/allgather/8/delay50us ",
+                             "hosts4x2/scatter/65536/delay500us ", "rate/pairs1 ", "rate/pairs4 "})
+      EXPECT_THAT(list, HasSubstr(std::string("coll/") + abi + "/" + name));
+}
+
+// Every message between hosts takes 50 us longer, so no such operation is shorter: neither ours nor the library's. Not
+// of MPICH, whose ranks spin: where they share cores that takes minutes.
+TEST(coll_suite, measures_collectives_and_rates_between_hosts_with_a_delay) {
+  const json all =
+      rows("", "--quick --filter 'openmpi/(hosts2x2/(allgather/8|scatter/1024)/delay50us|rate/pairs2)$'", "coll");
+  ASSERT_EQ(all.size(), 3u);
+  for (const json& row : all) {
+    SCOPED_TRACE(row.dump());
+    if (row.contains("not_available")) {
+      EXPECT_THAT(row.at("not_available").get<std::string>(),
+                  testing::AnyOf(HasSubstr("network_hosts.sh: "), HasSubstr("this MPI was not installed")));
+      continue;
+    }
+    ASSERT_FALSE(row.contains("error"));
+    const std::string name = row.at("name");
+    ASSERT_EQ(row.at("peers").size(), 1u);
+    if (name.ends_with("pairs2")) {
+      EXPECT_GT(row.at("median").get<double>(), 0);
+      EXPECT_GT(row.at("peers").at("openmpi").get<double>(), 0);
+      continue;
+    }
+    EXPECT_GE(row.at("median").get<double>(), 50);
+    EXPECT_GE(row.at("peers").at("openmpi").get<double>(), 50);
+    EXPECT_EQ(row.at("counts").at("rounds"), 1);
+    EXPECT_EQ(row.at("counts").at("messages"), name.find("allgather") == std::string::npos ? 1 : 2);
+  }
+}
+
+TEST(coll_suite, says_why_there_are_no_hosts) {
+  const fs::path bin = folder.path() / "not_root";
+  fs::create_directory(bin);
+  tri::testing::write_file(bin / "id", "#!/bin/sh\necho 1000\n");
+  fs::permissions(bin / "id", fs::perms::owner_all);
+  const json all = rows("PATH=" + bin.string() + ":$PATH", "--quick --filter 'hosts2x1/barrier/delay0us$'", "coll");
+  ASSERT_EQ(all.size(), 2u);
+  for (const json& row : all) {
+    EXPECT_EQ(row.at("not_available"), "network_hosts.sh: network namespaces need root");
+    EXPECT_TRUE(row.at("median").is_null());
+    EXPECT_TRUE(row.at("peers").empty());
+  }
+}
+
 // What the libraries do by themselves is no figure of ours. Too little address space keeps the drop-in out.
 TEST(mpi_suite, fails_when_the_drop_in_takes_no_part) {
   const auto ended = bench("ulimit -v 20000000;", "--quick --filter '/latency/8$'");

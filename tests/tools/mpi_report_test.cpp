@@ -12,6 +12,7 @@
 
 #include "exec/mpi_program.hpp"
 #include "mpi/host_permissions.hpp"
+#include "os/child_process.hpp"
 
 namespace tri::tools {
 namespace {
@@ -90,6 +91,13 @@ TEST(mpi_report, libraries_without_a_drop_in_or_that_are_not_there_have_no_colum
   EXPECT_THAT(text, HasSubstr("               Some MPI     \n"));
 }
 
+TEST(mpi_report, names_the_launcher_of_the_library) {
+  for (const auto& [library, name] :
+       {std::pair{mpi_library::mpich, "mpirun.mpich"}, {mpi_library::openmpi, "mpirun.openmpi"}})
+    EXPECT_EQ(launcher_command(library), os::has_program(name) ? name : "mpirun");
+  EXPECT_EQ(launcher_command(mpi_library::standard), "mpirun");
+}
+
 TEST(mpi_report, tells_what_a_program_uses) {
   mpi_report report = usual_report();
   EXPECT_THAT(to_text(report), Not(HasSubstr("./app")));
@@ -97,6 +105,8 @@ TEST(mpi_report, tells_what_a_program_uses) {
   EXPECT_THAT(to_text(report), HasSubstr("./app: uses no MPI library that is known, and is not started by mpirun\n"));
   report.program_uses = "MPICH";
   EXPECT_THAT(to_text(report), HasSubstr("./app: uses MPICH; `mpirun -n N trireme exec ./app` takes its messages"));
+  report.program_launcher = "mpirun.mpich";
+  EXPECT_THAT(to_text(report), HasSubstr("`mpirun.mpich -n N trireme exec ./app`"));
   report.program_uses.clear();
   report.obstacle = "it is statically linked";
   EXPECT_THAT(to_text(report), HasSubstr("./app: it is statically linked\n"));

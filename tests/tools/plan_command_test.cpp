@@ -4,6 +4,7 @@
 
 #include <nlohmann/json.hpp>
 #include <string>
+#include <utility>
 
 #include "support/command_runner.hpp"
 
@@ -42,9 +43,20 @@ TEST(plan_command, takes_the_cheapest_algorithm_and_lists_the_others) {
   ASSERT_EQ(few.status, 0) << few.errors;
   EXPECT_THAT(few.output, AllOf(HasSubstr("algorithm multi_object_gathered"), HasSubstr("recursive_doubling")));
   EXPECT_LT(few.output.rfind("multi_object_bruck"), few.output.rfind("recursive_doubling"));
+  EXPECT_LT(few.output.find("Algorithms, the cheapest first"), few.output.find("Critical path"))
+      << "what was asked for is not behind hundreds of steps";
   const command_result ordered = show("allreduce --hosts 16 --ranks 8 --size 8 --element 8 --compare --ordered");
   ASSERT_EQ(ordered.status, 0) << ordered.errors;
   EXPECT_THAT(ordered.output, Not(HasSubstr("multi_object_bruck"))) << "it is for commutative operations";
+}
+
+TEST(plan_command, units_of_bytes_are_those_that_are_printed) {
+  for (const auto& [size, bytes] :
+       {std::pair{"64k", "65536"}, {"64K", "65536"}, {"2M", "2097152"}, {"1G", "1073741824"}})
+    EXPECT_THAT(show(std::string("broadcast --hosts 2 --algorithm binomial --size ") + size).output,
+                HasSubstr(std::string("broadcast of ") + bytes + " bytes"));
+  for (const char* size : {"k", "1T", "1kk", "-1k", "10000000000G"})
+    EXPECT_EQ(show(std::string("broadcast --size ") + size).status, 2) << size;
 }
 
 TEST(plan_command, files_agree_with_the_table) {
@@ -103,6 +115,7 @@ TEST(plan_command, wrong_values_are_explained) {
   EXPECT_THAT(errors_of("scan --hosts 2 --ranks 1,2,3"), HasSubstr("--hosts is 2, and --ranks has those of 3 hosts"));
   EXPECT_THAT(errors_of("scan --hosts 100 --ranks 100"), HasSubstr("10000 ranks; it must be up to 1024"));
   EXPECT_THAT(errors_of("scan --size 9 --element 8"), HasSubstr("--size is 9, no multiple of --element, which is 8"));
+  EXPECT_THAT(errors_of("barrier --size 8"), HasSubstr("--size is 8, and a barrier moves no bytes"));
   EXPECT_THAT(errors_of("scan --latency 5"), HasSubstr("--latency: '5' is not a length of time"));
   EXPECT_THAT(errors_of("scan --bandwidth 0"), HasSubstr("--bandwidth"));
   EXPECT_THAT(errors_of("scan --host 2"), HasSubstr("did you mean --hosts?"));

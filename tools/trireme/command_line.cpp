@@ -5,11 +5,13 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <limits>
 #include <stdexcept>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "config/suggestion.hpp"
@@ -145,6 +147,20 @@ CLI::Validator with_thousands() {
         const bool whole = digits > 0 && text.find_first_not_of("0123456789") == digits;
         if (whole && (text.back() == 'k' || text.back() == 'K')) text.replace(digits, 1, "000");
         if (whole && text.back() == 'M') text.replace(digits, 1, "000000");
+        return std::string();
+      },
+      "");
+}
+
+CLI::Validator with_byte_units() {
+  return CLI::Validator(
+      [](std::string& text) {
+        if (text.size() < 2 || text.find_first_not_of("0123456789") != text.size() - 1) return std::string();
+        const std::size_t unit = std::string_view("kKMG").find(text.back());
+        constexpr std::uint64_t factors[] = {1u << 10, 1u << 10, 1u << 20, 1u << 30};
+        constexpr std::size_t most_digits = 9;  // times 2^30 fits; what is longer stays as it is, and is refused
+        if (unit == std::string_view::npos || text.size() - 1 > most_digits) return std::string();
+        text = std::to_string(std::stoull(text) * factors[unit]);
         return std::string();
       },
       "");

@@ -33,6 +33,9 @@ CLI::Validator number_above_zero();
 /// Turns 100k into 100000 and 2M into 2000000, before another check sees the value.
 CLI::Validator with_thousands();
 
+/// The same for bytes, as everywhere else: 64k is 65536, 2M is 2097152 and 1G is 1073741824.
+CLI::Validator with_byte_units();
+
 /// Is the file descriptor a terminal that may get colours, by `wish`: auto, always or never? NO_COLOR is honoured.
 /// Throws std::invalid_argument for another wish.
 bool wants_colour(const std::string& wish, int file_descriptor);

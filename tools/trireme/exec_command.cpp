@@ -3,9 +3,11 @@
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <stdexcept>
@@ -305,6 +307,9 @@ int exec_command(int argc, char** argv) {
     std::vector<std::string> command;
     if (const std::optional<int> done = parse_program_options(app, argc, argv, command)) return *done;
     options.asks_for_mpi = app.count("--mpi") > 0;
+    const std::vector<std::string>& switches = app.get_option("--mpi")->results();
+    if (!switches.empty() && std::ranges::adjacent_find(switches, std::ranges::not_equal_to()) != switches.end())
+      throw std::invalid_argument("--mpi and --no-mpi exclude each other");
     options.asks_for_virtual = app.count("--virtual") > 0;
     // The program would not notice a misspelt one.
     config::check_variable_names(config::environment_of_this_process());

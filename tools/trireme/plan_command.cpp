@@ -32,7 +32,7 @@ constexpr const char* footer =
     "\n"
     "Algorithms are multi_object... (every rank of a host sends and receives: rounds of radix P+1), single_leader...\n"
     "(one of each host does), and the classic algorithms over single ranks; --compare lists those of the collective\n"
-    "with their estimated costs.\n"
+    "with their estimated costs. What messages and copies cost is assumed, or measured here: --tune-file.\n"
     "\n"
     "Examples:\n"
     "  trireme plan allgather --hosts 9 --ranks 4 --size 8          two rounds, and the steps of rank 0\n"
@@ -62,7 +62,7 @@ int show(const request_line& line) {
   const coll::algorithm& by =
       line.asked.algorithm.empty() ? *others.front().by : coll::algorithm_of(asked, line.asked.algorithm);
   if (!line.compare) others.clear();
-  const plan_report report = report_of(asked, by, costs, std::move(others));
+  const plan_report report = report_of(asked, by, costs, std::move(others), line.asked.origin_of_costs());
   if (!line.svg.empty()) os::write_output_file(line.svg, to_svg(report));
   if (!line.json.empty()) os::write_output_file(line.json, to_json(report).dump(1) + '\n');
   fmt::print("{}", table_of(report, line.rank));

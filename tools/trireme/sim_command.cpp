@@ -54,7 +54,7 @@ struct collective_line {
   std::string jitter = "0us";
   std::uint64_t seed = 1;
   std::uint64_t most_steps = 1'000'000'000;
-  std::uint64_t memory = 1'000'000'000;
+  std::uint64_t memory = std::uint64_t{1} << 30;
   std::string json;
 };
 
@@ -86,7 +86,7 @@ int simulate(const collective_line& line) {
   const sim::collective_run run = sim::simulate_collective(wanted, progress);
   if (progress) fmt::print(stderr, "\r{:30}\r", "");
   if (!line.json.empty()) os::write_output_file(line.json, to_json(wanted, run).dump(1) + '\n');
-  fmt::print("{}", table_of(wanted, run));
+  fmt::print("{}", table_of(wanted, run, line.asked.origin_of_costs()));
   return 0;
 }
 
@@ -114,10 +114,10 @@ int sim_command(int argc, char** argv) {
       ->check(whole_number_between(1, std::int64_t{1} << 50))
       ->transform(with_thousands());
   collective
-      ->add_option("--memory", line.memory, "bytes of plans that are kept between the turns of hosts, 1000M by default")
+      ->add_option("--memory", line.memory, "bytes of plans that are kept between the turns of hosts, 1G by default")
       ->type_name("BYTES")
       ->check(whole_number_between(0, std::int64_t{1} << 50))
-      ->transform(with_thousands());
+      ->transform(with_byte_units());
   collective->add_option("--json", line.json, "write the result, with all rounds")->type_name("FILE");
   if (const std::optional<int> done = parse_options(app, argc, argv)) return *done;
   if (!collective->parsed())

@@ -11,6 +11,7 @@
 #include "os/child_process.hpp"
 #include "subcommands.hpp"
 #include "trireme/detail/schedules/loop_schedule.hpp"
+#include "tune/collective_tuning.hpp"
 #include "tune/tuner.hpp"
 #include "tune/tuning_output.hpp"
 
@@ -35,11 +36,17 @@ constexpr const char* footer =
     "whole run decides on one schedule. Its output is thrown away unless --show-output is given. Give it a short "
     "input.\n"
     "\n"
+    "With --collectives the words behind the options are an MPI launcher with its options. It starts a measuring "
+    "program\n"
+    "on a few ranks, two on one host and one on another at least, each with a core of its own; the parameters of the\n"
+    "cost model of collectives are fitted to what it measures, for `trireme plan` and `trireme sim collective`.\n"
+    "\n"
     "Examples:\n"
     "  trireme tune ./app small.in                       writes app.tune.json\n"
     "  TRIREME_LOOPS_TUNE=app.tune.json ./app big.in     runs with what was found\n"
     "  trireme tune --step 0.05 --trials 9 --svg app.svg ./app\n"
     "  trireme tune --near 0.9 --step 0.01 ./app         only fractions from 0.85 to 0.95\n"
+    "  trireme tune --collectives mpirun -n 4 --host a:2,b:2       writes collectives.tune.json\n"
     "  trireme tune --omp ./omp_app && trireme exec --omp --tune-file omp_app.tune.json ./omp_app";
 
 struct usage_with_program : CLI::Formatter {
@@ -56,6 +63,13 @@ void check_kind(const tune_request& wanted) {
   }
 }
 
+void refuse_options_of_loops(const CLI::App& app) {
+  for (const CLI::Option* each : app.get_options())
+    if (each->count() > 0 && each->get_name() != "--collectives" && each->get_name() != "--output" &&
+        each->get_name() != "--quiet")
+      throw std::invalid_argument(fmt::format("{} is not for --collectives, which takes -o and -q", each->get_name()));
+}
+
 }  // namespace
 
 int tune_command(int argc, char** argv) {
@@ -65,6 +79,9 @@ int tune_command(int argc, char** argv) {
   app.prefix_command();  // from the first word that is not an option on, everything belongs to the program
   tune_request wanted;
   app.add_flag("--omp", wanted.omp, "an OpenMP program, under the drop-in");
+  bool collectives = false;
+  app.add_flag("--collectives", collectives,
+               "no program: what messages cost, between ranks that the launcher behind it starts (mpirun and options)");
   app.add_option("--kind", wanted.kind, "schedule whose static fraction is tuned: staggered (the default) or hybrid");
   app.add_option("--step", wanted.step, "step between static fractions, 0.1 by default")->type_name("X");
   app.add_option("--near", wanted.near, "only static fractions at most 0.05 from this one")->type_name("X");
@@ -82,13 +99,19 @@ int tune_command(int argc, char** argv) {
       ->check(number_between(0, 100));
   app.add_option("--measure", wanted.measure, "loops (from the program's report) or run (from start to end)")
       ->check(CLI::IsMember({"auto", "loops", "run"}));
-  app.add_option("-o,--output", wanted.output, "the tune file, <program>.tune.json by default")->type_name("FILE");
+  app.add_option("-o,--output", wanted.output, "the tune file, <program>.tune.json (collectives.tune.json) by default")
+      ->type_name("FILE");
   app.add_option("--svg", wanted.svg, "write a picture of time against static fraction")->type_name("FILE");
   app.add_option("--csv", wanted.csv, "write the curve as a table")->type_name("FILE");
   app.add_flag("--show-output", wanted.show_output, "let the program's output through");
   app.add_flag("-q,--quiet", wanted.quiet, "only the files");
   try {
     if (const std::optional<int> done = parse_program_options(app, argc, argv, wanted.command)) return *done;
+    if (collectives) {
+      refuse_options_of_loops(app);
+      os::find_program(wanted.command[0]);
+      return tune_collectives(wanted.command, wanted.output, wanted.quiet);
+    }
     if (wanted.omp && wanted.measure == "loops")
       throw std::invalid_argument("--measure loops needs a program that uses trireme/loops.hpp; with --omp it is run");
     check_kind(wanted);

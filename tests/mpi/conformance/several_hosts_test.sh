@@ -10,10 +10,7 @@ programs=$4
 
 # Open MPI takes ob1 without looking for fast networks first, which is half of a short job.
 export OMPI_MCA_pml=ob1
-case $mpi in
-  openmpi) start=("$launcher" -n 4 --bind-to none --host "${HOSTS//,/:2,}:2" --mca plm_rsh_agent "$HOST_SHELL") ;;
-  mpich) start=("$launcher" -n 4 -ppn 2 -launcher ssh -launcher-exec "$HOST_SHELL" -hosts "$HOSTS") ;;
-esac
+start=("$(dirname "$0")/../../support/start_on_network_hosts.sh" "$mpi" "$launcher" 2)
 
 fail() { echo "$*" >&2; exit 1; }
 errors=$(mktemp)

@@ -124,6 +124,12 @@ constexpr mpi_launcher launchers[] = {
 
 }  // namespace
 
+std::string launcher_command(mpi_library library) {
+  for (const mpi_launcher& each : launchers)
+    if (each.library == library && os::has_program(each.name)) return each.name;
+  return "mpirun";
+}
+
 std::string launcher_of_the_other(mpi_library library, const std::string& program) {
   const bool is_first = library == launchers[0].library;
   const mpi_launcher& own = launchers[is_first ? 0 : 1];

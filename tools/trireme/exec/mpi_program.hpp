@@ -42,6 +42,9 @@ mpi_finding find_mpi(const std::string& program);
 /// ranks other than 0.
 std::string launcher_of_the_other(mpi_library library, const std::string& program);
 
+/// The command that starts jobs of this library: `mpirun.mpich` where launchers of several libraries have such names.
+std::string launcher_command(mpi_library library);
+
 /// Whether a program of MPICH initializes MPI through mpi_f08 alone, which calls the profiling interface (PMPI_): there
 /// is nothing to intercept.
 bool begins_by_inner_names(const std::string& program);

@@ -138,6 +138,7 @@ mpi_report make_mpi_report(const std::string& program) {
   const mpi_finding found = find_mpi(report.program);
   report.obstacle = found.obstacle;
   if (const mpi_interface* const used = interface_of(found.library)) report.program_uses = used->name;
+  report.program_launcher = launcher_command(found.library);
   if (found.library == mpi_library::mpich) report.program_begins_by_inner_names = begins_by_inner_names(report.program);
   return report;
 }
@@ -183,8 +184,8 @@ std::string to_text(const mpi_report& report) {
           "stay with {}",
           report.program_uses, report.program_uses);
     else
-      text += fmt::format("uses {}; `mpirun -n N trireme exec {}` takes its messages inside the host",
-                          report.program_uses, report.program);
+      text += fmt::format("uses {}; `{} -n N trireme exec {}` takes its messages inside the host", report.program_uses,
+                          report.program_launcher, report.program);
     text += "\n\n";
   }
   if (report.switched_off) text += "TRIREME_MPI=off: everything is left to the MPI library\n\n";

@@ -25,6 +25,7 @@ struct mpi_report {
   std::vector<machine_fact> host;
   std::string program;                         // the program of the query; otherwise empty
   std::string program_uses;                    // its library; empty: none of ours
+  std::string program_launcher = "mpirun";     // of that library
   bool program_begins_by_inner_names = false;  // its messages stay where they are
   std::string obstacle;                        // why it cannot be helped
 };

@@ -1,12 +1,14 @@
 #include "plan/collective_options.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <stdexcept>
 
 #include "command_line.hpp"
 #include "duration.hpp"
+#include "plan/cost_file.hpp"
 
 namespace tri::tools {
 
@@ -25,10 +27,10 @@ void collective_options::add_to(CLI::App& app, std::int64_t most_hosts, std::int
       ->delimiter(',')
       ->allow_extra_args(false)
       ->check(whole_number_between(1, 1024));
-  app.add_option("--size", size_, "bytes, 8 by default; 64k is 64000")
-      ->type_name("BYTES")
-      ->check(whole_number_between(0, std::int64_t{1} << 40))
-      ->transform(with_thousands());
+  size_option_ = app.add_option("--size", size_, "bytes, 8 by default; 64k is 65536")
+                     ->type_name("BYTES")
+                     ->check(whole_number_between(0, std::int64_t{1} << 40))
+                     ->transform(with_byte_units());
   app.add_option("--element", element_, "bytes of an element, 1 by default; no reduction splits one")
       ->type_name("BYTES")
       ->check(whole_number_between(1, 1 << 20));
@@ -36,6 +38,9 @@ void collective_options::add_to(CLI::App& app, std::int64_t most_hosts, std::int
   app.add_flag("--ordered", ordered_, "the operation is not commutative: combine in the order of ranks");
   app.add_flag("--in-place", in_place_, "input and output are one buffer, as with MPI_IN_PLACE");
   app.add_option("--algorithm", algorithm, "name of an algorithm; " + without_algorithm)->type_name("NAME");
+  app.add_option("--tune-file", tune_file_,
+                 "costs that `trireme tune --collectives` has measured; the options below go before")
+      ->type_name("FILE");
   app.add_option("--latency", latency_, "between hosts (L of LogGP), 10us by default")->type_name("TIME");
   app.add_option("--overhead", overhead_, "of sending and of receiving a message (o), 500ns by default")
       ->type_name("TIME");
@@ -63,6 +68,8 @@ coll::request collective_options::request() const {
   asked.what = coll::collective_of(collective_ == "bcast" ? "broadcast" : collective_);
   asked.hosts = shape_of_job();
   asked.extent = element_;
+  if (size_option_->count() > 0 && asked.what == coll::collective::barrier)
+    throw std::invalid_argument(fmt::format("--size is {}, and a barrier moves no bytes", size_));
   if (size_ % element_ != 0)
     throw std::invalid_argument(fmt::format("--size is {}, no multiple of --element, which is {}", size_, element_));
   asked.blocks = coll::block_layout::uniform(size_ / element_);
@@ -85,13 +92,37 @@ double length_of(const char* option, const std::string& text) {
   }
 }
 
+namespace {
+
+cost_file named(const std::string& tune_file) {
+  try {
+    return read_cost_file(tune_file);
+  } catch (const std::invalid_argument& problem) {
+    throw std::invalid_argument(fmt::format("--tune-file: {}", problem.what()));
+  }
+}
+
+}  // namespace
+
 coll::cost_parameters collective_options::costs() const {
   coll::cost_parameters costs;
-  costs.latency = length_of("--latency", latency_);
-  costs.overhead = length_of("--overhead", overhead_);
-  costs.gap = length_of("--gap", gap_);
-  costs.per_byte = 1 / bandwidth_;
+  if (!tune_file_.empty()) costs = named(tune_file_).costs;
+  if (latency_) costs.latency = length_of("--latency", *latency_);
+  if (overhead_) costs.overhead = length_of("--overhead", *overhead_);
+  if (gap_) costs.gap = length_of("--gap", *gap_);
+  if (bandwidth_) costs.per_byte = 1 / *bandwidth_;
   return costs;
+}
+
+std::string collective_options::origin_of_costs() const {
+  std::string origin = "assumed, not measured";
+  if (!tune_file_.empty()) {
+    const cost_file file = named(tune_file_);
+    origin = fmt::format("of {}, measured by '{}'", tune_file_, file.measured_by);
+    if (!file.assumed.empty()) origin += fmt::format(", but for {}", fmt::join(file.assumed, ", "));
+  }
+  if (latency_ || overhead_ || gap_ || bandwidth_) origin += "; with options";
+  return fmt::format("{} ({})", summary_of(costs()), origin);
 }
 
 }  // namespace tri::tools

@@ -4,6 +4,7 @@
 
 #include <CLI/CLI.hpp>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -19,7 +20,10 @@ class collective_options {
 
   /// Both throw std::invalid_argument with the option, its value and what would be right.
   coll::request request() const;
+  /// The values of the tuning file, if one is named, and of the options that are given.
   coll::cost_parameters costs() const;
+  /// Where they are from, and the most important ones: a line.
+  std::string origin_of_costs() const;
 
   std::string algorithm;
 
@@ -31,12 +35,14 @@ class collective_options {
   int hosts_ = 0;
   std::vector<int> ranks_{1};
   std::uint64_t size_ = 8;
+  const CLI::Option* size_option_ = nullptr;  // of the app
   std::uint32_t element_ = 1;
   int root_ = 0;
   bool ordered_ = false;
   bool in_place_ = false;
-  std::string latency_ = "10us", overhead_ = "500ns", gap_ = "1us";
-  double bandwidth_ = 10;
+  std::string tune_file_;
+  std::optional<std::string> latency_, overhead_, gap_;
+  std::optional<double> bandwidth_;
 };
 
 /// A duration of this option; what is wrong names it.

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "coll/checker.hpp"
+#include "coll/cost_fit.hpp"
 #include "coll/plan_text.hpp"
 #include "duration.hpp"
 
@@ -63,8 +64,9 @@ std::string heading_of(const coll::request& asked, const coll::algorithm& by) {
 }
 
 plan_report report_of(const coll::request& asked, const coll::algorithm& by, const coll::cost_parameters& costs,
-                      std::vector<coll::algorithm_cost> others) {
-  plan_report made{asked, &by, costs, coll::generate_all(by, asked), {}, {}, std::move(others), {}};
+                      std::vector<coll::algorithm_cost> others, std::string origin_of_costs) {
+  plan_report made{
+      asked, &by, costs, coll::generate_all(by, asked), {}, {}, std::move(others), {}, std::move(origin_of_costs)};
   made.counts = coll::count_of(asked, made.plans);
   made.cost = coll::cost_of(asked, made.plans, costs);
   std::size_t steps = 0;
@@ -92,7 +94,13 @@ std::string table_of(const plan_report& report, int rank) {
        fmt::format("{}, {}", counts.inside_hosts.messages, bytes_text(counts.inside_hosts.bytes)));
   fact("copied and reduced", fmt::format("{}, {}", bytes_text(counts.copied_bytes), bytes_text(counts.reduced_bytes)));
   fact("critical path", format_duration(report.cost.time));
+  fact("costs", report.origin_of_costs);
   fact("checker", report.proof);
+  if (!report.others.empty()) {
+    text += fmt::format("\nAlgorithms, the cheapest first\n");
+    for (const coll::algorithm_cost& each : report.others)
+      text += fmt::format("  {:>10}  {:<22} {}\n", format_duration(each.time), each.by->name, each.by->summary);
+  }
   if (counts.between_hosts.messages > 0) {
     text +=
         "\nMessages between hosts\n" + traffic_table("host", counts.of_hosts) + traffic_table("rank", counts.of_ranks);
@@ -110,11 +118,6 @@ std::string table_of(const plan_report& report, int rank) {
         fmt::format("  {:>4} {:>10} {:>10}  {:<60} {}\n", i, format_duration(timed.begin), format_duration(timed.end),
                     coll::text_of(listed, i), fmt::join(listed.dependencies_of(i), ","));
   }
-  if (!report.others.empty()) {
-    text += fmt::format("\nAlgorithms, the cheapest first\n");
-    for (const coll::algorithm_cost& each : report.others)
-      text += fmt::format("  {:>10}  {:<22} {}\n", format_duration(each.time), each.by->name, each.by->summary);
-  }
   return text;
 }
 
@@ -131,6 +134,9 @@ nlohmann::json to_json(const plan_report& report) {
   const coll::request& asked = report.asked;
   json ranks_of_hosts = json::array();
   for (int host = 0; host < asked.hosts.hosts(); ++host) ranks_of_hosts.push_back(asked.hosts.ranks_of(host));
+  json costs = json::object();
+  for (const coll::cost_parameter& each : coll::all_cost_parameters())
+    costs[std::string(each.name)] = report.costs.*each.value;
   json all{{"collective", coll::name_of(asked.what)},
            {"algorithm", report.by->name},
            {"ranks_of_hosts", ranks_of_hosts},
@@ -144,6 +150,7 @@ nlohmann::json to_json(const plan_report& report) {
            {"copied_bytes", report.counts.copied_bytes},
            {"reduced_bytes", report.counts.reduced_bytes},
            {"time_ns", report.cost.time},
+           {"costs", costs},
            {"checker", report.proof},
            {"hosts", list(report.counts.of_hosts)}};
   if (coll::has_root(asked.what)) all["root"] = asked.root;

@@ -20,13 +20,14 @@ struct plan_report {
   coll::plan_cost cost;
   std::vector<coll::algorithm_cost> others;  ///< to list: all that suit, cheapest first; or none
   std::string proof;                         ///< what the checker said: a sentence
+  std::string origin_of_costs;               ///< what they are and where they are from: a line
 };
 
 /// The checker's work grows faster than the plans: beyond this many steps it is not asked.
 inline constexpr std::size_t most_proven_steps = 100'000;
 
 plan_report report_of(const coll::request& asked, const coll::algorithm& by, const coll::cost_parameters& costs,
-                      std::vector<coll::algorithm_cost> others);
+                      std::vector<coll::algorithm_cost> others, std::string origin_of_costs);
 
 /// "allgather of 8 bytes".
 std::string title_of(const coll::request& asked);

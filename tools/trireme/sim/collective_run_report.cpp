@@ -38,13 +38,15 @@ std::string rounds_table(const std::vector<coll::round_times>& rounds) {
 
 }  // namespace
 
-std::string table_of(const sim::simulated_collective& wanted, const sim::collective_run& run) {
+std::string table_of(const sim::simulated_collective& wanted, const sim::collective_run& run,
+                     const std::string& origin_of_costs) {
   const int hosts = wanted.asked.hosts.hosts();
   std::string text = heading_of(wanted.asked, *wanted.by) + '\n';
   const auto fact = [&](std::string_view name, const std::string& value) {
     text += fmt::format("{:<24} {}\n", name, value);
   };
   fact("virtual time", format_duration(run.time));
+  fact("costs", origin_of_costs);
   fact("noise", noise_text(wanted));
   fact("messages between hosts", traffic_text(run.between_hosts));
   fact("messages inside hosts", traffic_text(run.inside_hosts));
