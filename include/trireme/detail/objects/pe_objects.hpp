@@ -17,6 +17,7 @@ namespace tri::objects {
 
 class local_collection;
 struct collection_facts;
+class local_teams;
 class sequence_numbers;
 template <class Message>
 class reorder_buffer;
@@ -87,6 +88,7 @@ class pe_objects {
   /// Multicasts between hosts, which take different routes: the numbers of those sent, and early arrivals.
   sequence_numbers& multicasts_to();
   reorder_buffer<sched::envelope>& multicasts_from();
+  local_teams& teams();
   /// Running number of the single objects that this PE creates for another; 0 is that of no object. One count for each
   /// of them, so that the numbers of the deleted ones there are neighbours (location/number_set.hpp).
   std::uint32_t next_single_for(int pe) { return ++singles_made_[static_cast<std::size_t>(pe)]; }
