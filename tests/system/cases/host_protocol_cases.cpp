@@ -1,6 +1,7 @@
 // What the protocols between hosts cost any one host, counted: messages to and from its neighbours in a tree, however
 // many hosts there are.
 #include <algorithm>
+#include <atomic>
 #include <bit>
 
 #include "objects/collection_manager.hpp"
@@ -165,6 +166,52 @@ void messages_pass_creations() {
   check_equal(all.reduce<&busy::count>(sum).get(), pings * pe_count());
 }
 const case_entry messages_pass_case{"messages_pass_creations", &messages_pass_creations};
+
+struct giving : array_element<giving, index<1>> {
+  void give(callback<int> target) { contribute(1, sum, target); }
+  int one() { return 1; }
+};
+
+struct counter : nodegroup_member<counter> {
+  std::atomic<int> heard{0};
+  void hear() { ++heard; }
+  int how_often() { return heard; }
+};
+
+// The same for those whose root is not the first host.
+void contributions_go_to_neighbours() {
+  constexpr int rounds = 5;
+  const auto observers = make_group<observer>();
+  const auto all = make_array<giving>({2 * pe_count()}, round_robin());
+  const auto section = all.select([] {
+    std::vector<index<1>> some;
+    for (int i = 0; i < 2 * pe_count(); i += 2) some.push_back({i});
+    return some;
+  }());
+  const auto counters = make_nodegroup<counter>();
+  quiescence().get();
+  const auto check_most = [&](const char* what, auto&& one_round) {
+    const auto before = figures_of<&observer::reduction_parts>(observers);
+    for (int i = 0; i < rounds; ++i) one_round();
+    const std::uint64_t most = most_of(before, figures_of<&observer::reduction_parts>(observers));
+    const std::uint64_t limit = (rounds + 1) * (most_of_one_exchange() / 2);  // that of the figures, too
+    check(most <= limit, fmt::format("{}: {} messages at one host, of at most {}", what, most, limit));
+    check(sched::this_pe().job().hosts() == 1 || most > 0, fmt::format("{}: nothing was counted", what));
+  };
+  check_most("contributions", [&] {
+    future<int> done;
+    all.broadcast<&giving::give>(callback<int>(done.get_promise()));
+    check_equal(done.get(), 2 * pe_count());
+  });
+  check_most("sections", [&] { check_equal(section.reduce<&giving::one>(sum).get(), pe_count()); });
+  check_most("node groups", [&] {
+    counters.broadcast<&counter::hear>();
+    counters.reduce<&counter::how_often>(sum).get();
+  });
+  quiescence().get();
+  check_equal(counters.reduce<&counter::how_often>(sum).get(), rounds * process_count());
+}
+const case_entry contributions_case{"contributions_go_to_neighbours", &contributions_go_to_neighbours};
 
 // Each has at most one parent and log2(hosts) children, to each of which goes one message, and from each of which one
 // comes.

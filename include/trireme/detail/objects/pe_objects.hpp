@@ -22,8 +22,8 @@ class sequence_numbers;
 template <class Message>
 class reorder_buffer;
 
-/// The contribution of this host's PEs to a reduction whose root is on another host, and, to that of a broadcast, of
-/// the hosts below it in a tree; on one PE of the host. Complete when no base part is missing and nothing is in flight.
+/// The contribution of this host's PEs, and of the hosts below it in a tree, to a reduction whose root is on another
+/// host; on one PE of the host. Complete when no base part is missing and nothing is in flight.
 struct host_part {
   std::int64_t bases = 0;
   std::int64_t population = 0;
@@ -31,6 +31,8 @@ struct host_part {
   std::int64_t missing_bases = 0;
   std::int64_t under_way = 0;
   int parent_pe = -1;          // combines it with others; -1: it goes to the root
+  std::int64_t expected = 0;   // not of a broadcast: parts that the parent counts as in flight
+  std::vector<int> children;   // not of a broadcast: hosts whose parts come here
   const void* kind = nullptr;  // &kind_of_result of the class
   virtual ~host_part() = default;
 };
