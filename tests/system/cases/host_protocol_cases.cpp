@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <atomic>
 #include <bit>
+#include <chrono>
 
 #include "objects/collection_manager.hpp"
 #include "sched/remote/host_records.hpp"

@@ -1,5 +1,6 @@
 // Teams: every collective on all PEs of the job, of a host, of rows and columns; teams of teams; errors.
 #include <array>
+#include <source_location>
 #include <string>
 #include <vector>
 

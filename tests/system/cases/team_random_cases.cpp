@@ -1,8 +1,10 @@
 // Teams against a sequential model: all members draw the same random program of collectives on teams of teams, call
-// them without waiting for one before the next, and compare each result with that of the model.
+// them without waiting for one before the next, and compare each result with that of the model. Some must fail, on all.
 #include <algorithm>
+#include <chrono>
 #include <optional>
 #include <random>
+#include <source_location>
 #include <string>
 #include <vector>
 
@@ -43,15 +45,16 @@ class program {
     std::vector<task<>> under_way;
     for (int step = 0; step < steps; ++step) {
       const std::size_t which = random_() % teams_.size();
-      const int kind = static_cast<int>(random_() % 13);
+      const int kind = static_cast<int>(random_() % 15);
       const int root = static_cast<int>(random_() % teams_[which].pes.size());
       if (own_() % 4 == 0) co_await after(std::chrono::microseconds(own_() % 100));
-      if (kind == 12) {
+      if (kind == 14) {
         if (which != 0) co_await end(which);
-      } else if (kind == 11) {
+      } else if (kind == 13) {
         co_await split(which, step);
       } else if (teams_[which].handle) {
-        under_way.push_back(collective(teams_[which], kind, step, root));
+        under_way.push_back(kind < 11 ? collective(teams_[which], kind, step, root)
+                                      : failing(teams_[which], kind == 11, root));
       }
       if (own_() % 5 == 0) under_way = co_await all_of(std::move(under_way));
     }
@@ -83,6 +86,24 @@ class program {
       if (next.handle) check_equal(next.handle.pe_of(next.handle.rank()), this_pe());
       teams_.push_back(next);
     }
+  }
+
+  /// The member of that rank calls another collective than the others, or gives a vector of another length.
+  static task<> failing(known_team of, bool calls_another, int odd) {
+    const team on = of.handle;
+    const bool is_odd = on.rank() == odd;
+    if (on.size() == 1) co_return;
+    try {
+      if (is_odd && calls_another) {
+        co_await on.barrier();
+      } else {
+        const std::vector<int> own(is_odd ? 3 : 2);
+        co_await on.allreduce(own, elementwise(sum));
+      }
+    } catch (const team_error&) {
+      co_return;
+    }
+    failed("a collective that must fail does not", std::source_location::current());
   }
 
   template <class Value>
