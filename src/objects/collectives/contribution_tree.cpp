@@ -24,7 +24,7 @@ bool contribution_tree::combines() const {
 }
 
 std::size_t contribution_tree::participants() const {
-  return static_cast<std::size_t>(job_.pes_of_host() + tree_.children(job_.host()));
+  return static_cast<std::size_t>(job_.pes_of_host()) + static_cast<std::size_t>(tree_.children(job_.host()));
 }
 
 std::size_t contribution_tree::participant_of(int pe) const {

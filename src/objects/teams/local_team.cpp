@@ -116,13 +116,13 @@ std::string local_team::describe(std::uint64_t number) const {
   return fmt::format("tri::team: collective {} of a team of {}", number, size());
 }
 
-team_operation* local_team::called_before(sched::pe& here, std::uint64_t number, const void* kind,
-                                          const std::string& name, int root, std::exception_ptr& failed) {
+team_operation* local_team::called_before(sched::pe& here, std::uint64_t number, const void* kind, namer name, int root,
+                                          std::exception_ptr& failed) {
   const auto found = under_way_.find(number);
   if (found == under_way_.end()) return nullptr;
   if (team_operation* const known = found->second.operation.get(); known != nullptr) {
     if (known->kind() == kind && known->place().root == root) return known;
-    fail_difference(here, *known, name, root, rank_);
+    fail_difference(here, *known, name(), root, rank_);
   }
   failed = std::make_exception_ptr(team_error(under_way_.extract(number).mapped().failure));
   return nullptr;
@@ -136,14 +136,14 @@ void local_team::check_sender(const sched::envelope& message, const team_step& s
 }
 
 team_operation* local_team::of_message(sched::pe& here, const sched::envelope& message, const team_step& step,
-                                       const void* kind, const std::string& name, bool goes_up, maker make) {
+                                       const void* kind, namer name, bool goes_up, maker make) {
   check_sender(message, step);
   count_message(here, step.from);
   const auto found = under_way_.find(step.number);
   if (found == under_way_.end() ? step.number < called_ : found->second.operation == nullptr) return nullptr;
   team_operation& known = found == under_way_.end() ? add(make()) : *found->second.operation;
   if (known.kind() != kind || known.place().root != step.root) {
-    fail_difference(here, known, name, step.root, step.from);
+    fail_difference(here, known, name(), step.root, step.from);
     return nullptr;
   }
   const std::size_t child = known.child_of(step.from);

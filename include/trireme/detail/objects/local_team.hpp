@@ -120,13 +120,15 @@ class local_team {
 
   /// The collective that is called now with this number; null: no message of it has come. Throws nothing: one of
   /// another kind, or with another root, fails on all members, and `failed` gets the error.
-  team_operation* called_before(sched::pe& here, std::uint64_t number, const void* kind, const std::string& name,
-                                int root, std::exception_ptr& failed);
+  /// `name` is asked for errors only.
+  using namer = std::string (*)();
+  team_operation* called_before(sched::pe& here, std::uint64_t number, const void* kind, namer name, int root,
+                                std::exception_ptr& failed);
   using maker = os::function_ref<std::unique_ptr<team_operation>()>;
   /// The collective of a message that goes up or down. Null: it has failed or has ended. Ends the job when no member
   /// would send that.
   team_operation* of_message(sched::pe& here, const sched::envelope& message, const team_step& step, const void* kind,
-                             const std::string& name, bool goes_up, maker make);
+                             namer name, bool goes_up, maker make);
   team_operation& add(std::unique_ptr<team_operation> made);
   /// Does what can be done. The operation is gone afterwards if it was the last of it.
   void advance(sched::pe& here, team_operation& operation);

@@ -141,11 +141,10 @@ struct team_message {
     unpacked_arguments<tuple> arguments(message);
     auto& [step, value] = arguments.values();
     const method_scope scope(pe_objects::of(here));
-    auto* const found = static_cast<team_collective<Kind>*>(
-        team->of_message(here, message, step, &kind_of_collective<Kind>, Kind::name(), goes_up,
-                         [&]() -> std::unique_ptr<team_operation> {
-                           return std::make_unique<team_collective<Kind>>(*team, step.number, step.root, step.from);
-                         }));
+    auto* const found = static_cast<team_collective<Kind>*>(team->of_message(
+        here, message, step, &kind_of_collective<Kind>, &Kind::name, goes_up, [&]() -> std::unique_ptr<team_operation> {
+          return std::make_unique<team_collective<Kind>>(*team, step.number, step.root, step.from);
+        }));
     if (found == nullptr) return;
     take(*found, step, std::move(value));
     team->advance(here, *found);
@@ -206,7 +205,7 @@ void start_collective(sched::pe& here, local_team& team, int root, typename Kind
   const std::uint64_t number = team.next_number();
   std::exception_ptr failed;
   auto* operation = static_cast<team_collective<Kind>*>(
-      team.called_before(here, number, &kind_of_collective<Kind>, Kind::name(), root, failed));
+      team.called_before(here, number, &kind_of_collective<Kind>, &Kind::name, root, failed));
   if (failed != nullptr) return completed(std::move(failed), nullptr);
   if (operation == nullptr)
     operation = &static_cast<team_collective<Kind>&>(
