@@ -9,6 +9,8 @@
 #include <utility>
 
 #include "trireme/array.hpp"
+#include "trireme/detail/objects/multicast.hpp"
+#include "trireme/detail/objects/node_relay.hpp"
 #include "trireme/detail/os/function_ref.hpp"
 
 #pragma GCC visibility push(default)
@@ -36,14 +38,6 @@ void drop_early_node_messages(sched::pe& here);
 [[noreturn]] void report_escaped_node(sched::pe& here, const std::string& type, const std::string& method,
                                       std::exception_ptr error);
 
-inline sched::envelope node_message(std::uint32_t handler, std::uint32_t group, const packed_arguments& packed) {
-  sched::envelope message{};
-  message.collection = group;
-  message.handler = handler;
-  packed.store(message);
-  return message;
-}
-
 /// Ends the job when another host creates a group with a number that is not its own.
 void check_node_number(sched::pe& here, const sched::envelope& message);
 
@@ -70,6 +64,7 @@ struct node_method {
   static_assert(!is_task<value>, "methods of a node group run on whichever PE is idle and cannot be coroutines");
   using plain_tuple = typename facts::arguments;
   using call_tuple = typename call_arguments<value, plain_tuple>::type;
+  using inner = plain_tuple;  // see node_relay
 
   static void deliver(sched::pe& here, sched::envelope& message) {
     auto* const self = find_node_object(here, message);
@@ -107,8 +102,12 @@ struct node_method {
                  ", method " + method_name<Method>() + ": " + error.what());
     }
   }
-  static inline const std::uint32_t handler =
-      register_handler_of<plain_tuple>(&deliver, "node " + method_name<Method>());
+  static std::string name() { return "node " + method_name<Method>(); }
+  static void expect(const auto&...) {}
+  static void post(sched::pe& here, int process, std::uint32_t group, int, const auto&... arguments) {
+    post_to_node<plain_tuple>(here, process, handler, group, arguments...);
+  }
+  static inline const std::uint32_t handler = register_handler_of<plain_tuple>(&deliver, name());
   static inline const std::uint32_t call_handler =
       register_handler_of<call_tuple>(&deliver_call, "node call of " + method_name<Method>());
 };
@@ -118,30 +117,40 @@ template <auto Method, class Reducer>
 struct node_reduction {
   using facts = method_facts<Method>;
   using contribution = std::decay_t<typename facts::result>;
-  using part = part_handler<Reducer, contribution>;
-  using tuple = typename decltype([]<class... P>(std::tuple<P...>*) {
-    return std::type_identity<std::tuple<root_name, P...>>{};
-  }(static_cast<typename facts::arguments*>(nullptr)))::type;
+  using part = host_part_handler<Reducer, contribution>;
+  using inner = typename prepend<typename facts::arguments, root_name>::type;
+  using tuple = typename prepend<inner, pe_number>::type;  // the PE that combines on this host
   static void deliver(sched::pe& here, sched::envelope& message) {
     auto* const self = find_node_object(here, message);
     if (self == nullptr) return;
     unpacked_arguments<tuple> arguments(message);
-    check_root(here, message, std::get<0>(arguments.values()));
+    const auto [combining_pe, root] = std::tie(std::get<0>(arguments.values()), std::get<1>(arguments.values()));
+    check_root(here, message, root);
+    if (combining_pe != no_pe) check_pe_of_multicast(here, message, combining_pe);
     method_scope scope(pe_objects::of(here));
     try {
       auto one = std::apply(
-          [&](const root_name&, auto&... argument) {
+          [&](pe_number, const root_name&, auto&... argument) {
             return (static_cast<typename facts::object&>(*self).*Method)(std::move(argument)...);
           },
           arguments.values());
-      part::send(here, std::get<0>(arguments.values()), 1, part_header::not_a_base,
-                 Reducer::start(static_cast<std::uint64_t>(here.job().process()), std::move(one)));
+      part::send_part(here, combining_pe, root, 1,
+                      Reducer::start(static_cast<std::uint64_t>(here.job().process()), std::move(one)));
     } catch (...) {
       report_escaped_node(here, type_name<typename facts::object>(), method_name<Method>(), std::current_exception());
     }
   }
-  static inline const std::uint32_t handler = register_handler_of<tuple>(
-      &deliver, "node reduction of " + method_name<Method>() + " by " + type_name<Reducer>());
+  static std::string name() { return "node reduction of " + method_name<Method>() + " by " + type_name<Reducer>(); }
+  static void expect(sched::pe& here, const sched::envelope& message, const part_of_subtree& coming,
+                     const root_name& root, const auto&...) {
+    check_root(here, message, root);
+    part::expect(here, root, coming);
+  }
+  static void post(sched::pe& here, int process, std::uint32_t group, int to, const root_name& root,
+                   const auto&... arguments) {
+    post_to_node<tuple>(here, process, handler, group, to, root, arguments...);
+  }
+  static inline const std::uint32_t handler = register_handler_of<tuple>(&deliver, name());
 };
 
 }  // namespace objects
@@ -169,8 +178,6 @@ class node_ref {
   }
 
  private:
-  template <class>
-  friend class nodegroup;
   template <class Tuple, class... A>
   void post(std::uint32_t handler, A&&... arguments) const {
     auto& here = sched::this_pe();
@@ -201,21 +208,16 @@ class nodegroup {
   T& local() const { return static_cast<T&>(objects::node_object_here(id_)); }
   template <auto Method, class... A>
   void broadcast(const A&... arguments) const {
-    for (int process = 0; process < sched::this_pe().job().processes(); ++process)
-      (*this)[process].template send<Method>(arguments...);
+    objects::node_relay<objects::node_method<Method>>::post(sched::this_pe(), id_, arguments...);
   }
   template <auto Method, class Reducer, class... A>
   auto reduce(Reducer, const A&... arguments) const {
     using reduction = objects::node_reduction<Method, Reducer>;
     auto& here = sched::this_pe();
-    const int processes = here.job().processes();
     future<objects::result_of_reduction<Reducer, typename reduction::contribution>> result;
     objects::reduction_root<Reducer, typename reduction::contribution>::start(
-        here, "node reduction of " + objects::method_name<Method>(), 0, processes, result.get_promise(),
-        [&](const objects::root_name& root) {
-          for (int process = 0; process < processes; ++process)
-            (*this)[process].template post<typename reduction::tuple>(reduction::handler, root, arguments...);
-        });
+        here, "node reduction of " + objects::method_name<Method>(), 0, here.job().processes(), result.get_promise(),
+        [&](const objects::root_name& root) { objects::node_relay<reduction>::post(here, id_, root, arguments...); });
     return result;
   }
 

@@ -12,5 +12,6 @@
 #include "trireme/run.hpp"
 #include "trireme/section.hpp"
 #include "trireme/single.hpp"
+#include "trireme/team.hpp"
 #include "trireme/trace.hpp"
 #include "trireme/variables.hpp"

@@ -6,6 +6,7 @@
 //   ordered(reducer)              the same value for every placement: combined strictly in order of element number
 //   by(lambda)                    an associative, commutative function of your own: T(T, T)
 //   several(reducer, ...)         one reducer for each component of a std::tuple, all in one message
+//   elementwise(reducer)          one for each element of containers of the same size: std::vector, std::array
 //   immediately(reducer)          the same, combined and delivered before all messages that wait on the PEs concerned
 #pragma once
 
@@ -14,6 +15,8 @@
 #include <cstddef>
 #include <cstdint>
 #include <iterator>
+#include <stdexcept>
+#include <string>
 #include <tuple>
 #include <utility>
 #include <vector>
@@ -122,6 +125,34 @@ struct component_wise {
   }
 };
 
+template <class Reducer>
+struct element_wise {
+  static_assert(!passes_the_queues<Reducer>, "immediately() goes around the others: immediately(elementwise(...))");
+  template <class T>
+  using partial = T;
+  template <class T>
+  static T start(std::uint64_t, T&& value) {
+    return std::forward<T>(value);
+  }
+  template <class T>
+  static void combine(T& into, T&& other) {
+    if (into.size() != other.size())
+      throw std::invalid_argument("elementwise(): the containers have " + std::to_string(into.size()) + " and " +
+                                  std::to_string(other.size()) + " elements");
+    auto from = other.begin();
+    for (auto& element : into) element = Reducer::fold(std::move(element), std::move(*from++));
+  }
+  template <class T>
+  static T finish(T&& partial) {
+    return std::forward<T>(partial);
+  }
+  template <class T>
+  static T fold(T&& a, T&& b) {
+    combine(a, std::forward<T>(b));
+    return std::forward<T>(a);
+  }
+};
+
 struct add {
   template <class T>
   T operator()(T&& a, T&& b) const {
@@ -208,6 +239,11 @@ constexpr objects::folding<Function> by(Function) {
 }
 template <class... Reducer>
 constexpr objects::component_wise<Reducer...> several(Reducer...) {
+  return {};
+}
+
+template <class Reducer>
+constexpr objects::element_wise<Reducer> elementwise(Reducer) {
   return {};
 }
 

@@ -112,8 +112,10 @@ struct reducing_multicast : multicast_handler<reducing_multicast<Method, Reducer
   using inner = typename prepend<typename member::facts::arguments, root_name>::type;
   using tuple = typename prepend<inner, member_list>::type;
   static std::string name() { return "reducing multicast of " + method_name<Method>() + " by " + type_name<Reducer>(); }
-  static void expect(sched::pe& here, std::size_t members, const root_name& root, const auto&...) {
-    part::expect(here, root, members);
+  static void expect(sched::pe& here, const sched::envelope& message, const part_of_subtree& coming,
+                     const root_name& root, const auto&...) {
+    check_root(here, message, root);
+    part::expect(here, root, coming);
   }
   static void follow(sched::pe& here, std::uint32_t collection, std::uint64_t number, const auto&... arguments) {
     follow_member<typename member::tuple>(here, collection, number, member::handler, no_pe, arguments...);

@@ -12,6 +12,7 @@
 #include "sched/remote/host_records.hpp"
 #include "trireme/detail/arena/allocate.hpp"
 #include "trireme/detail/objects/post.hpp"
+#include "trireme/detail/objects/reduction.hpp"
 #include "trireme/detail/sched/runtime.hpp"
 #include "trireme/placement.hpp"
 
@@ -180,8 +181,8 @@ collection_manager::collection_manager(pe_objects& objects, const collection_fac
       here_(objects.here),
       location_(objects.here.number(), facts.shape.dense ? population::dense : population::sparse,
                 [this](std::uint64_t number) { return home_of(number); }),
-      combined_in_host_(facts.id != 0 && here_.job().pes_of_host() > 1 &&
-                        !here_.job().is_on_own_host(contribution_root_pe())) {
+      contribution_tree_(here_.job(), facts.id),
+      is_combined_(facts.id != 0 && contribution_tree_.combines()) {
   if (facts_.shape.dense) {
     initial_routes_ = shared_routes(facts_, here_.job().pes());
     routes_ = initial_routes_->data();
@@ -284,7 +285,7 @@ void collection_manager::create_initial(const constructor& make) {
     install(construct(number, make));
     ++created_;
   }
-  if (!local_.empty()) reported_watermark_.level = 0;  // which contributions_of_host() knows
+  if (!local_.empty()) reported_watermark_.level = 0;  // which contributions_of_hosts() knows
   flush_contributions();
 }
 
@@ -870,44 +871,52 @@ void collection_manager::flush_contributions() {
   const std::uint64_t reached = level();
   while (!contributions_.empty() && contributions_.begin()->first < reached) {
     auto first = contributions_.extract(contributions_.begin());
-    if (!combined_in_host_) {
+    if (!is_combined_) {
       first.mapped()->send_to_root(*this, first.key());
       continue;
     }
-    first.mapped()->send_to_host(
-        *this, first.key(),
+    first.mapped()->send_to_combine(
+        *this, contribution_tree_.combining_pe(), first.key(),
         next_watermark(contributions_.empty() ? reached : std::min(reached, contributions_.begin()->first)));
   }
   report_level();
 }
 
-int local_collection::host_contribution_pe() const {
-  const sched::runtime& job = here().job();
-  return job.first_pe_of_host() + static_cast<int>(facts_.id % static_cast<std::uint32_t>(job.pes_of_host()));
-}
-
-collection_manager::contributions_of_pes& collection_manager::contributions_of_host() {
-  if (host_contributions_ == nullptr) {
-    std::vector<std::uint64_t> levels(static_cast<std::size_t>(here_.job().pes_of_host()), no_level);
-    if (initial_routes_ != nullptr)
-      for (const pe_number pe : *initial_routes_)
-        if (here_.job().is_on_own_host(pe)) levels[here_.job().host_pe_number(pe)] = 0;
-    host_contributions_ = std::make_unique<contributions_of_pes>(std::move(levels));
-  }
+collection_manager::sums_of_hosts& collection_manager::contributions_of_hosts() {
+  if (host_contributions_ == nullptr)
+    host_contributions_ = std::make_unique<sums_of_hosts>(contribution_tree_.initial_levels(
+        initial_routes_ != nullptr ? std::span<const pe_number>(*initial_routes_) : std::span<const pe_number>()));
   return *host_contributions_;
 }
 
+void collection_manager::check_combined_here(const sched::envelope& message) const {
+  if (!is_combined_ || here_.number() != contribution_tree_.combining_pe() ||
+      contribution_tree_.participant_of(static_cast<int>(message.source)) == contribution_tree_.participants())
+    refuse_arguments(message, "only PEs of one host, and those that combine for hosts below it, send that");
+}
+
 void collection_manager::level_reported(int pe, const reported_watermark& level) {
-  contributions_of_pes& of_host = contributions_of_host();
-  of_host.heard(here_.job().host_pe_number(pe), level);
-  of_host.take_complete([this](std::uint64_t number, auto& sum) { sum->send_to_root(*this, number); });
+  sums_of_hosts& of_hosts = contributions_of_hosts();
+  const int parent = contribution_tree_.parent_pe();
+  of_hosts.heard(contribution_tree_.participant_of(pe), level);
+  of_hosts.take_complete([&](std::uint64_t number, auto& sum, const reported_watermark& told) {
+    if (parent < 0)
+      sum->send_to_root(*this, number);
+    else
+      sum->send_to_combine(*this, parent, number, told);
+  });
+  if (const auto told = of_hosts.take_report(); told && parent >= 0) report_level_to(parent, *told);
 }
 
 // A level that changes without a part: elements came, left or ended.
 void collection_manager::report_level() {
-  if (!combined_in_host_ || level() == reported_watermark_.level) return;
-  post_packed(here_, host_contribution_pe(), level_handler, facts_.id, 0,
-              pack_arguments<std::tuple<reported_watermark>>(here_, true, false, next_watermark(level())));
+  if (is_combined_ && level() != reported_watermark_.level)
+    report_level_to(contribution_tree_.combining_pe(), next_watermark(level()));
+}
+
+void collection_manager::report_level_to(int pe, const reported_watermark& level) {
+  post_packed(here_, pe, level_handler, facts_.id, 0,
+              pack_arguments<std::tuple<reported_watermark>>(here_, true, false, level));
 }
 
 reported_watermark collection_manager::next_watermark(std::uint64_t level) {
@@ -921,9 +930,9 @@ std::string collection_manager::describe_waiting() const {
                         part->count, local_.size());
   if (host_contributions_ != nullptr)
     host_contributions_->visit_waiting([&](std::uint64_t number, const auto& sum, std::size_t behind) {
-      text += fmt::format("\n  PE {}: contribution {} of {} has {} elements of this host and waits for PE {}",
-                          here_.number(), number, name_, sum->count,
-                          here_.job().first_pe_of_host() + static_cast<int>(behind));
+      text += fmt::format(
+          "\n  PE {}: contribution {} of {} has {} elements of this host and those below it and waits for PE {}",
+          here_.number(), number, name_, sum->count, contribution_tree_.pe_of_participant(behind));
     });
   for (element_base* const element : local_) {
     if (!element->has_awaited()) continue;
@@ -1063,11 +1072,12 @@ void low_water_mark_deliver(sched::pe& here, sched::envelope& message) {
 }
 
 void level_deliver(sched::pe& here, sched::envelope& message) {
-  if (!here.job().is_on_own_host(static_cast<int>(message.source)))
-    refuse_arguments(message, "only PEs of one host send that to each other");
-  if (collection_manager* const home = find_or_hold(here, message))
-    home->level_reported(static_cast<int>(message.source),
-                         std::get<0>(unpacked_arguments<std::tuple<reported_watermark>>(message).values()));
+  collection_manager* const home = find_or_hold(here, message);
+  if (home == nullptr) return;
+  home->check_combined_here(message);
+  count_part(here, message);
+  home->level_reported(static_cast<int>(message.source),
+                       std::get<0>(unpacked_arguments<std::tuple<reported_watermark>>(message).values()));
 }
 
 void acknowledge_deliver(sched::pe& here, sched::envelope& message) {

@@ -9,6 +9,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "objects/collectives/contribution_tree.hpp"
 #include "objects/collectives/host_contributions.hpp"
 #include "objects/collectives/subtree_marks.hpp"
 #include "objects/location/location_protocol.hpp"
@@ -19,7 +20,7 @@ namespace tri::objects {
 
 class collection_manager final : public local_collection {
  public:
-  using contributions_of_pes = host_contributions<std::unique_ptr<contribution_base>>;
+  using sums_of_hosts = host_contributions<std::unique_ptr<contribution_base>>;
 
   collection_manager(pe_objects& objects, const collection_facts& facts, std::string name);
   ~collection_manager();
@@ -72,9 +73,10 @@ class collection_manager final : public local_collection {
   void contributed(element_base& element) override;
   root_name& contribution_root(std::uint64_t number) override { return contribution_roots_[number]; }
   void forget_contribution_root(std::uint64_t number) override { contribution_roots_.erase(number); }
-  std::unique_ptr<contribution_base>& contribution_of_host(std::uint64_t number) override {
-    return contributions_of_host().sum(number);
+  std::unique_ptr<contribution_base>& contribution_of_hosts(std::uint64_t number) override {
+    return contributions_of_hosts().sum(number);
   }
+  void check_combined_here(const sched::envelope& message) const override;
   void level_reported(int pe, const reported_watermark& level) override;
   std::int64_t contributors(std::uint64_t number) const override;
   /// At the root: an element was deleted and takes part in no contribution from `first_missing` on.
@@ -111,9 +113,10 @@ class collection_manager final : public local_collection {
   void low_water_mark_of_job_rose(std::uint64_t low_water_mark);
   void leave_level(std::uint64_t level);
   void flush_contributions();
-  contributions_of_pes& contributions_of_host();
+  sums_of_hosts& contributions_of_hosts();
   std::uint64_t level() const { return levels_.empty() ? no_level : levels_.begin()->first; }
   void report_level();
+  void report_level_to(int pe, const reported_watermark& level);
   reported_watermark next_watermark(std::uint64_t level);
   const char* key_hint() const;
   void send_control(int to, std::uint64_t number, const location_control& control);
@@ -140,9 +143,10 @@ class collection_manager final : public local_collection {
 
   std::map<std::uint64_t, std::size_t> levels_;  // contribute number -> local elements that contribute it next
   std::map<std::uint64_t, std::unique_ptr<contribution_base>> contributions_;
-  const bool combined_in_host_;                               // contributions: their root is on another host
-  reported_watermark reported_watermark_;                     // to the PE of the host that combines
-  std::unique_ptr<contributions_of_pes> host_contributions_;  // there
+  const contribution_tree contribution_tree_;
+  const bool is_combined_;                             // contributions: not sent to the root as they are
+  reported_watermark reported_watermark_;              // to the PE of the host that combines
+  std::unique_ptr<sums_of_hosts> host_contributions_;  // there
   std::map<std::uint64_t, root_name> contribution_roots_;
   std::map<std::uint64_t, std::int64_t>
       left_members_;  // at the root: deleted elements by the first contribution they miss

@@ -8,6 +8,7 @@
 #include "objects/collection_manager.hpp"
 #include "objects/messages/held_messages.hpp"
 #include "objects/messages/reorder_buffer.hpp"
+#include "objects/teams/local_teams.hpp"
 #include "trireme/future.hpp"
 #include "trireme/run.hpp"
 #include "trireme/single.hpp"
@@ -100,6 +101,8 @@ void ask_whether_made(sched::pe& here, const sched::envelope& message) {
 }
 
 struct pe_objects::pending {
+  explicit pending(sched::pe& here) : teams(here) {}
+  local_teams teams;
   std::unordered_map<std::uint32_t, std::vector<sched::envelope>> uncreated;
   std::map<std::array<std::uint32_t, 3>, std::unique_ptr<host_part>> parts_of_host;
   sequence_numbers multicasts_to;
@@ -117,12 +120,15 @@ void pe_objects::forget_part_of_host(std::uint32_t root_pe, std::uint32_t slot, 
 }
 sequence_numbers& pe_objects::multicasts_to() { return pending_->multicasts_to; }
 reorder_buffer<sched::envelope>& pe_objects::multicasts_from() { return pending_->multicasts_from; }
+local_teams& pe_objects::teams() { return pending_->teams; }
 std::uint64_t& pe_objects::late_mailbox_calls(std::uint32_t mailbox) { return pending_->late_mailbox_calls[mailbox]; }
 
 // Single objects live in collection 0, which exists from the start; nothing is broadcast in it, so every PE may have
 // its own shared part.
 pe_objects::pe_objects(sched::pe& owner)
-    : here(owner), singles_made_(static_cast<std::size_t>(owner.job().pes())), pending_(std::make_unique<pending>()) {
+    : here(owner),
+      singles_made_(static_cast<std::size_t>(owner.job().pes())),
+      pending_(std::make_unique<pending>(owner)) {
   collection_facts singles;
   singles.placement = placement_entry<object_home_map>::number;
   singles.shared = collection_shared::make(owner.job().pes_of_host());
@@ -135,6 +141,7 @@ void pe_objects::drop_held() {
   ending_ = true;  // first: destructors of the arguments may send what would be held
   for (const auto& made : pending_->collections)
     if (made != nullptr) made->drop_held();
+  pending_->teams.drop();
   pending_->multicasts_from.drop_held([this](sched::envelope& message) { sched::drop_message(here, message); });
   while (!pending_->uncreated.empty()) {
     auto held = pending_->uncreated.extract(pending_->uncreated.begin());
@@ -212,6 +219,7 @@ std::string pe_objects::describe_waiting() const {
   });
   for (const auto& made : pending_->collections)
     if (made != nullptr) text += made->describe_waiting();
+  text += pending_->teams.describe_waiting();
   pending_->multicasts_from.visit_waiting([&](int sender, std::size_t kept, std::uint64_t missing) {
     text +=
         fmt::format("\n  PE {}: {} multicasts of PE {} wait for its number {}", here.number(), kept, sender, missing);

@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include "sched/remote/host_records.hpp"
 #include "sched/remote/host_tree.hpp"
 #include "trireme/detail/objects/reduction.hpp"
@@ -29,10 +31,11 @@ place_in_reduction find_place_in_reduction(const sched::pe& here, const root_nam
   return {is_root ? -1 : job.first_pe_of(parent), pes_of_subtree(job, tree, job.host())};
 }
 
-void check_is_of_subtree(const sched::pe& here, const sched::envelope& message, const root_name& root) {
+void check_is_of_subtree(const sched::pe& here, const sched::envelope& message, const root_name& root,
+                         const host_part& known) {
   const sched::runtime& job = here.job();
   const int from = job.host_of(static_cast<int>(message.source));
-  if (from == job.host()) return;
+  if (from == job.host() || std::ranges::find(known.children, from) != known.children.end()) return;
   const int root_host = job.host_of(static_cast<int>(root.pe));
   if (root_host == job.host() || root_host == from || tree_of(job, root).parent(from) != job.host())
     refuse_arguments(message, "only PEs of one host, and of hosts below it in the tree of the reduction, send that");

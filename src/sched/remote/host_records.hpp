@@ -41,6 +41,7 @@ struct protocol_figures {
   shared_figure kept_for_creations;  // messages that waited for creations here when they had come
   shared_figure creations;           // with acknowledgements and news of them (creation_fence.hpp)
   shared_figure low_water_marks;     // of broadcasts (objects/collectives/subtree_marks.hpp)
+  shared_figure team_messages;       // of collectives of teams
 };
 
 /// One process as its host sees it; the root of its window.

@@ -1,5 +1,5 @@
-// Every interleaving of a few elements that contribute, move, are inserted and deleted, on the PEs of one host and
-// elsewhere. The PEs behave as collection_manager::flush_contributions says.
+// Every interleaving of a few elements that contribute, move, are inserted and deleted, on the PEs of one host, or of
+// one and another below it in the tree, and elsewhere. The PEs behave as collection_manager::flush_contributions says.
 #include "objects/collectives/host_contributions.hpp"
 
 #include <gtest/gtest.h>
@@ -8,6 +8,7 @@
 #include <array>
 #include <deque>
 #include <map>
+#include <optional>
 #include <stdexcept>
 #include <string>
 #include <utility>
@@ -36,6 +37,8 @@ struct packet {
   int count;
 };
 
+enum class tree : std::uint8_t { one_host, chain };  // chain: the second PE is on a host below that of the first
+
 struct pe_side {
   std::map<std::uint64_t, int> parts;  // by number
   reported_watermark told;
@@ -45,8 +48,9 @@ struct pe_side {
 class world {
  public:
   /// `may_pass`: what a PE sends may come in any order, as when some of its reductions are immediate.
-  world(const std::array<int, elements>& places, int most_moves, int most_deaths, bool may_pass)
-      : moves_left_(most_moves),
+  world(tree shape, const std::array<int, elements>& places, int most_moves, int most_deaths, bool may_pass)
+      : shape_(shape),
+        moves_left_(most_moves),
         deaths_left_(most_deaths),
         may_pass_(may_pass),
         may_cross_often_(most_moves > 0 || may_pass) {
@@ -59,7 +63,12 @@ class world {
       if (places[static_cast<std::size_t>(i)] == unborn) may_cross_often_ = true;
     }
     for (std::size_t pe = 0; pe < pes; ++pe) sides_[pe].told.level = levels[pe];
-    host_ = host_contributions<int>(levels);
+    if (shape_ == tree::one_host) {
+      hosts_.emplace_back(levels);
+    } else {
+      hosts_.emplace_back(levels);  // its PE, and the host below
+      hosts_.emplace_back(std::vector<std::uint64_t>{levels[1]});
+    }
   }
 
   int steps() const { return static_cast<int>(possible().size()); }
@@ -97,24 +106,32 @@ class world {
       if (counted_[number] != given_[number]) throw std::logic_error("contributions are missing");
       if (!may_cross_often_ && crossed_[number] > 1) throw std::logic_error("more than one message crossed");
     }
-    host_.visit_waiting([](auto...) { throw std::logic_error("a sum still waits"); });
+    for (const auto& host : hosts_) host.visit_waiting([](auto...) { throw std::logic_error("a sum still waits"); });
   }
   void encode(explore::fingerprint& state) const {
     const auto put = [&state](std::uint64_t word) { state.put(word); };
     put(static_cast<std::uint64_t>(moves_left_)), put(static_cast<std::uint64_t>(deaths_left_));
     for (const int given : given_) put(static_cast<std::uint64_t>(given));
     for (const element& one : of_) put(static_cast<std::uint64_t>(one.place)), put(one.next);
-    for (const pe_side& side : sides_) {
-      put(side.told.level), put(side.told.number), put(side.parts.size()), put(side.channel.size());
-      for (const auto& [number, count] : side.parts) put(number), put(static_cast<std::uint64_t>(count));
-      for (const packet& each : side.channel)
+    const auto put_channel = [&](const std::deque<packet>& channel) {
+      put(channel.size());
+      for (const packet& each : channel)
         put(each.is_part), put(each.number), put(each.told.level), put(each.told.number),
             put(static_cast<std::uint64_t>(each.count));
+    };
+    for (const pe_side& side : sides_) {
+      put(side.told.level), put(side.told.number), put(side.parts.size());
+      for (const auto& [number, count] : side.parts) put(number), put(static_cast<std::uint64_t>(count));
+      put_channel(side.channel);
     }
-    for (const std::uint64_t level : host_.levels()) put(level);
+    put_channel(between_hosts_);
+    for (const auto& host : hosts_) {
+      for (const std::uint64_t level : host.levels()) put(level);
+      put(host.told().level), put(host.told().number);
+      host.visit_waiting(
+          [&](std::uint64_t number, int sum, std::size_t) { put(number), put(static_cast<std::uint64_t>(sum)); });
+    }
     for (const std::uint64_t number : heard_) put(number);
-    host_.visit_waiting(
-        [&](std::uint64_t number, int sum, std::size_t) { put(number), put(static_cast<std::uint64_t>(sum)); });
     for (std::uint64_t number = 0; number < numbers; ++number)
       put(static_cast<std::uint64_t>(counted_[number])), put(static_cast<std::uint64_t>(crossed_[number]));
   }
@@ -143,10 +160,14 @@ class world {
       for (int to = 0; to <= elsewhere && moves_left_ > 0; ++to)
         if (to != one.place) all.push_back({leave, i, to});
     }
-    for (int pe = 0; pe < pes; ++pe)
-      for (int i = 0; i < static_cast<int>(sides_[static_cast<std::size_t>(pe)].channel.size()); ++i)
-        if (i == 0 || may_pass_) all.push_back({deliver, pe, i});
+    for (int from = 0; from <= pes; ++from)
+      for (int i = 0; i < static_cast<int>(channel_of(from).size()); ++i)
+        if (i == 0 || may_pass_) all.push_back({deliver, from, i});
     return all;
+  }
+  // From a PE; `pes`: from the host below.
+  const std::deque<packet>& channel_of(int from) const {
+    return from == pes ? between_hosts_ : sides_[static_cast<std::size_t>(from)].channel;
   }
   std::uint64_t level_of(int pe) const {
     std::uint64_t level = no_level;
@@ -172,27 +193,34 @@ class world {
     side.told = {level, side.told.number + 1};
     side.channel.push_back({false, 0, side.told, 0});
   }
-  void arrive(int pe, int which) {
-    pe_side& side = sides_[static_cast<std::size_t>(pe)];
-    const packet next = side.channel[static_cast<std::size_t>(which)];
-    side.channel.erase(side.channel.begin() + which);
-    if (next.is_part) host_.sum(next.number) += next.count;
-    host_.heard(static_cast<std::size_t>(pe), next.told);
-    std::uint64_t& heard = heard_[static_cast<std::size_t>(pe)];
+  void arrive(int from, int which) {
+    auto& channel = const_cast<std::deque<packet>&>(channel_of(from));
+    const packet next = channel[static_cast<std::size_t>(which)];
+    channel.erase(channel.begin() + which);
+    const bool is_below = shape_ == tree::chain && from == 1;
+    auto& host = hosts_[is_below ? 1 : 0];
+    if (next.is_part) host.sum(next.number) += next.count;
+    host.heard(is_below ? 0U : from == pes ? 1U : static_cast<std::size_t>(from), next.told);
+    std::uint64_t& heard = heard_[static_cast<std::size_t>(from)];
     heard = std::max(heard, next.told.number);
-    host_.take_complete([&](std::uint64_t number, int sum) {
+    host.take_complete([&](std::uint64_t number, int sum, const reported_watermark& told) {
+      if (is_below) return between_hosts_.push_back({true, number, told, sum});
       counted_[number] += sum;
       ++crossed_[number];
     });
+    if (!is_below) return;
+    if (const auto told = host.take_report()) between_hosts_.push_back({false, 0, *told, 0});
   }
 
+  tree shape_;
   std::array<element, elements> of_{};
   std::array<pe_side, pes> sides_{};
-  host_contributions<int> host_{std::vector<std::uint64_t>(pes, no_level)};
+  std::deque<packet> between_hosts_;
+  std::vector<host_contributions<int>> hosts_;
   std::array<int, numbers> counted_{};
   std::array<int, numbers> crossed_{};
   std::array<int, numbers> given_{};
-  std::array<std::uint64_t, pes> heard_{};  // the number of what was heard last
+  std::array<std::uint64_t, pes + 1> heard_{};  // the number of what was heard last
   int moves_left_;
   int deaths_left_;
   bool may_pass_;
@@ -200,10 +228,12 @@ class world {
 };
 
 void explore(const std::array<int, elements>& places, int most_moves, int most_deaths = 0, bool may_pass = false) {
-  const auto found = explore::explore_all(world(places, most_moves, most_deaths, may_pass), 5'000'000);
-  EXPECT_EQ(found.failure(), "");
-  EXPECT_TRUE(found.complete);
-  EXPECT_GT(found.ends, 0U);
+  for (const tree shape : {tree::one_host, tree::chain}) {
+    const auto found = explore::explore_all(world(shape, places, most_moves, most_deaths, may_pass), 5'000'000);
+    EXPECT_EQ(found.failure(), "");
+    EXPECT_TRUE(found.complete);
+    EXPECT_GT(found.ends, 0U);
+  }
 }
 
 TEST(host_contributions, one_message_crosses_for_each_number_while_nothing_moves) {
@@ -244,10 +274,49 @@ TEST(host_contributions, names_the_pe_that_is_behind) {
   look();
   host.heard(2, {2, 1});
   int sent = 0;
-  host.take_complete([&](std::uint64_t number, int sum) { sent += static_cast<int>(number) * 100 + sum; });
+  host.take_complete([&](std::uint64_t number, int sum, const reported_watermark& told) {
+    sent += static_cast<int>(number) * 100 + sum;
+    EXPECT_EQ(told.level, 2U);
+  });
+  EXPECT_FALSE(host.take_report()) << "the parent has just been told";
   look();
   EXPECT_EQ(behind, (std::vector<std::size_t>{0, 2}));
   EXPECT_EQ(sent, 107);
+}
+
+// What the parent is told with the first of two sums must not claim that the second has come.
+TEST(host_contributions, tells_the_parent_what_is_still_to_come) {
+  host_contributions<int> host({0, 0});
+  std::vector<std::pair<std::uint64_t, reported_watermark>> sent;
+  const auto take = [&] {
+    host.take_complete(
+        [&](std::uint64_t number, int, const reported_watermark& told) { sent.emplace_back(number, told); });
+  };
+  host.sum(0) = 1, host.sum(1) = 1;
+  host.heard(0, {2, 1});
+  take();
+  host.heard(1, {no_level, 1});
+  take();
+  ASSERT_EQ(sent.size(), 2U);
+  EXPECT_EQ(sent[0].second.level, 1U);
+  EXPECT_EQ(sent[1].second.level, 2U);
+  EXPECT_EQ(sent[1].second.number, sent[0].second.number + 1);
+}
+
+TEST(host_contributions, reports_to_the_parent_what_it_may_wait_for_and_the_first_elements) {
+  host_contributions<int> host({no_level});
+  const auto level = [&](std::uint64_t heard) -> std::optional<std::uint64_t> {
+    static std::uint64_t number = 0;
+    host.heard(0, {heard, ++number});
+    const auto report = host.take_report();
+    return report ? std::optional(report->level) : std::nullopt;
+  };
+  EXPECT_EQ(level(3), 3U);  // there were no elements
+  EXPECT_EQ(level(3), std::nullopt);
+  EXPECT_EQ(level(1), std::nullopt);  // one came that is behind: its parts cross separately
+  EXPECT_EQ(level(3), std::nullopt);
+  EXPECT_EQ(level(4), 4U);
+  EXPECT_EQ(level(no_level), no_level);
 }
 
 }  // namespace

@@ -7,7 +7,6 @@
 
 #include <deque>
 #include <map>
-#include <random>
 #include <stdexcept>
 #include <string>
 #include <type_traits>
@@ -15,6 +14,7 @@
 #include <vector>
 
 #include "explore/in_place.hpp"
+#include "explore/listed_steps.hpp"
 #include "explore/plain_word.hpp"
 #include "sched/remote/arrival_gate.hpp"
 #include "sched/remote/host_tree.hpp"
@@ -92,29 +92,22 @@ class world {
   ~world() = default;
 
   int steps() const {
-    int count = 0;
-    for_each_step([&](auto&&...) { ++count; });
-    return count;
+    return explore::count_listed([this](auto&& visit) { for_each_step(visit); });
   }
   void take(int wanted) {
-    int count = 0;
-    std::pair<int, int> chosen;
-    what kind{};
-    for_each_step([&](what step, int first, int second) {
-      if (count++ == wanted) kind = step, chosen = {first, second};
-    });
+    const auto [kind, first, second] = explore::listed<step>([this](auto&& visit) { for_each_step(visit); }, wanted);
     switch (kind) {
       case what::line:
-        return run_line(chosen.first);
+        return run_line(first);
       case what::message:
-        return take_message(chosen.first);
+        return take_message(first);
       case what::rung:
-        processes_[static_cast<std::size_t>(chosen.first)].is_rung = false;
-        return flush(chosen.first);
+        processes_[static_cast<std::size_t>(first)].is_rung = false;
+        return flush(first);
       case what::arrival:
-        return arrive(chosen.first, chosen.second);
+        return arrive(first, second);
       case what::poll:
-        return flush_arrivals(chosen.first);
+        return flush_arrivals(first);
     }
   }
   void check_end() const {
@@ -199,17 +192,22 @@ class world {
   }
   int first_of(std::size_t host) const { return static_cast<int>(host) * processes_of_host_; }
 
+  struct step {
+    what kind;
+    int first, second;
+  };
   template <class Visit>
   void for_each_step(Visit&& visit) const {
     for (std::size_t i = 0; i < processes_.size(); ++i) {
       const int number = static_cast<int>(i);
-      if (processes_[i].line < processes_[i].lines.size() || processes_[i].making != 0) visit(what::line, number, 0);
-      if (processes_[i].kept.has_passable(in_inboxes_at(number))) visit(what::poll, number, 0);
-      if (!processes_[i].inbox.empty()) visit(what::message, number, 0);
-      if (processes_[i].is_rung) visit(what::rung, number, 0);
+      const process& one = processes_[i];
+      if (one.line < one.lines.size() || one.making != 0) visit(step{what::line, number, 0});
+      if (one.kept.has_passable(in_inboxes_at(number))) visit(step{what::poll, number, 0});
+      if (!one.inbox.empty()) visit(step{what::message, number, 0});
+      if (one.is_rung) visit(step{what::rung, number, 0});
     }
     for (const auto& [pair, queue] : channels_)
-      if (!queue.empty()) visit(what::arrival, pair.first, pair.second);
+      if (!queue.empty()) visit(step{what::arrival, pair.first, pair.second});
   }
 
   void run_line(int number) {
@@ -553,9 +551,7 @@ TEST(creation_fence, a_program_that_creates_all_the_time_holds_nothing_at_sender
     }
   for (std::uint64_t seed = 1; seed <= 20; ++seed) {
     world job(hosts, 1, 2, scripts);
-    std::mt19937_64 random(seed);
-    while (const int steps = job.steps()) job.take(static_cast<int>(random() % static_cast<std::uint64_t>(steps)));
-    job.check_end();
+    ASSERT_EQ(explore::explore_random(job, seed, 1'000'000).failure(), "");
     ASSERT_EQ(job.held(), 0) << seed;
   }
 }

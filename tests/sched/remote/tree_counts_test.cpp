@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "explore/explorer.hpp"
+#include "explore/listed_steps.hpp"
 #include "sched/remote/host_tree.hpp"
 
 namespace tri::sched {
@@ -44,18 +45,11 @@ class world {
   }
 
   int steps() const {
-    int count = 0;
-    for_each_step([&](auto&&...) { ++count; });
-    return count;
+    return explore::count_listed([this](auto&& visit) { for_each_step(visit); });
   }
   void take(int wanted) {
-    int count = 0;
-    std::pair<what, std::pair<int, int>> chosen;
-    for_each_step([&](what kind, int first, int second) {
-      if (count++ == wanted) chosen = {kind, {first, second}};
-    });
-    const auto [first, second] = chosen.second;
-    switch (chosen.first) {
+    const auto [kind, first, second] = explore::listed<step>([this](auto&& visit) { for_each_step(visit); }, wanted);
+    switch (kind) {
       case what::begin:
         rounds_ = {};
         return ask(root);
@@ -112,17 +106,21 @@ class world {
   };
   host& at(int number) { return hosts_[static_cast<std::size_t>(number)]; }
 
+  struct step {
+    what kind;
+    int first, second;
+  };
   template <class Visit>
   void for_each_step(Visit&& visit) const {
     if (is_found_) return;
-    if (!hosts_[root].part) visit(what::begin, 0, 0);
+    if (!hosts_[root].part) visit(step{what::begin, 0, 0});
     for (const auto& [pair, queue] : messages_)
       if (!queue.empty() && !hosts_[static_cast<std::size_t>(pair.second)].running)
-        visit(what::program, pair.first, pair.second);
+        visit(step{what::program, pair.first, pair.second});
     for (std::size_t i = 0; i < hosts_.size(); ++i)
-      if (hosts_[i].running) visit(what::handler, static_cast<int>(i), 0);
-    for (const auto& pair : questions_) visit(what::question, pair.first, pair.second);
-    for (const auto& [pair, counts] : answers_) visit(what::answer, pair.first, pair.second);
+      if (hosts_[i].running) visit(step{what::handler, static_cast<int>(i), 0});
+    for (const auto& pair : questions_) visit(step{what::question, pair.first, pair.second});
+    for (const auto& [pair, counts] : answers_) visit(step{what::answer, pair.first, pair.second});
   }
 
   void send(int from, int message) {
@@ -236,9 +234,7 @@ TEST(tree_counts, larger_jobs_by_chance) {
 TEST(tree_counts, each_host_has_to_do_with_its_neighbours_only) {
   for (const int hosts : {1, 2, 5, 64, 1000}) {
     world job(hosts, host_tree::most_children, {{hosts - 1, {}}});
-    std::mt19937_64 random(1);
-    while (const int steps = job.steps()) job.take(static_cast<int>(random() % static_cast<std::uint64_t>(steps)));
-    job.check_end();
+    ASSERT_EQ(explore::explore_random(job, 1, 1'000'000).failure(), "");
     const int most = 2 * std::min(host_tree::most_children + 1, hosts - 1);
     for (int host = 0; host < hosts; ++host) ASSERT_LE(job.messages_at(host), job.rounds() * most) << host;
   }

@@ -4,6 +4,7 @@
 #include <set>
 
 #include "sched/remote/host_records.hpp"
+#include "sched/remote/host_tree.hpp"
 #include "system/cases/cases.hpp"
 
 namespace tri::testing {
@@ -151,11 +152,21 @@ void sections_cross_to_each_host_once() {
 }
 const case_entry sections_cross_once_case{"sections_cross_to_each_host_once", &sections_cross_to_each_host_once};
 
+/// The hosts that send a sum to another one: those in whose subtree there is an element.
+std::uint64_t hosts_with_elements_below(const std::vector<int>& places, int root, std::uint32_t collection) {
+  const int hosts = sched::this_pe().job().hosts(), root_host = host_of(root);
+  const sched::host_tree tree(hosts, root_host, sched::host_tree::rotation_of(collection, hosts));
+  std::set<int> senders;
+  for (const int pe : places)
+    for (int host = host_of(pe); host != root_host; host = tree.parent(host)) senders.insert(host);
+  return senders.size();
+}
+
 void give_and_count(crossings& count, const array<resident>& all) {
   constexpr int rounds = 3;  // few enough that the PEs do not tell each other how many broadcasts they have had
   const auto places = all.reduce<&resident::where>(gather).get();
   const int root = objects::pe_objects::of(sched::this_pe()).find_local_collection(all.id())->contribution_root_pe();
-  const std::uint64_t parts = hosts_of(places, host_of(root));
+  const std::uint64_t parts = hosts_with_elements_below(places, root, all.id());
   const std::uint64_t result = host_of(root) != host_of(0) ? 1 : 0;
   const auto crossed = [&]<auto Give>() {
     return count.of([&] {

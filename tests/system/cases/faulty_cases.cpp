@@ -199,6 +199,15 @@ void crash_multicast_sender() { multicast({4711, objects::no_pe}, {1, 0}); }
 void crash_multicast_forwarder() { multicast({0, 4711}, {1, 0}); }
 void crash_multicast_list() { multicast({0, objects::no_pe}, {}); }
 
+// A part of a barrier of all PEs, from PE 0 to PE 1.
+void barrier(const objects::team_step& step) {
+  using up = objects::team_message_up<objects::team_barrier>;
+  post(up::handler, objects::pack_arguments<up::tuple>(sched::this_pe(), false, false, step, std::monostate()), 1);
+}
+void crash_team_rank() { barrier({0, 7, 0}); }
+void crash_team_root() { barrier({0, 0, 7}); }
+void crash_team_neighbour() { barrier({0, 0, 0}); }  // the root has no parent
+
 const case_entry faulty[] = {{"crash_vector_size", &crash_vector_size},
                              {"crash_map_size", &crash_map_size},
                              {"crash_buffer_size", &crash_buffer_size},
@@ -225,7 +234,10 @@ const case_entry faulty[] = {{"crash_vector_size", &crash_vector_size},
                              {"crash_collection_of_third", &crash_collection_of_third},
                              {"crash_multicast_sender", &crash_multicast_sender},
                              {"crash_multicast_forwarder", &crash_multicast_forwarder},
-                             {"crash_multicast_list", &crash_multicast_list}};
+                             {"crash_multicast_list", &crash_multicast_list},
+                             {"crash_team_rank", &crash_team_rank},
+                             {"crash_team_root", &crash_team_root},
+                             {"crash_team_neighbour", &crash_team_neighbour}};
 
 }  // namespace
 }  // namespace tri::testing

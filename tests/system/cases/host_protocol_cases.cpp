@@ -1,6 +1,9 @@
 // What the protocols between hosts cost any one host, counted: messages to and from its neighbours in a tree, however
 // many hosts there are.
 #include <algorithm>
+#include <atomic>
+#include <bit>
+#include <chrono>
 
 #include "objects/collection_manager.hpp"
 #include "sched/remote/host_records.hpp"
@@ -32,6 +35,20 @@ struct observer : group_member<observer> {
   std::uint64_t held_for_creations() { return figures() == nullptr ? 0 : figures()->held_for_creations.read(); }
   std::uint64_t creations() { return figures() == nullptr ? 0 : figures()->creations.read(); }
   std::uint64_t low_water_marks() { return figures() == nullptr ? 0 : figures()->low_water_marks.read(); }
+  std::uint64_t team_messages() { return figures() == nullptr ? 0 : figures()->team_messages.read(); }
+  task<int> collectives_of_world(int rounds) {
+    const team world = team::world();
+    for (int i = 0; i < rounds; ++i) {
+      co_await world.barrier();
+      const int root = (i * 7) % world.size();
+      check_equal(co_await world.broadcast(world.rank(), root), root);
+      const auto reduced = co_await world.reduce(1, sum, root);
+      check_equal(reduced.value_or(world.size()), world.size());
+      check_equal(co_await world.allreduce(1, sum), world.size());
+      check_equal(co_await world.scan(1, sum), world.rank() + 1);
+    }
+    co_return 1;
+  }
   std::uint64_t counting_rounds() { return figures() == nullptr ? 0 : figures()->counting_rounds.read(); }
 };
 
@@ -150,6 +167,69 @@ void messages_pass_creations() {
   check_equal(all.reduce<&busy::count>(sum).get(), pings * pe_count());
 }
 const case_entry messages_pass_case{"messages_pass_creations", &messages_pass_creations};
+
+struct giving : array_element<giving, index<1>> {
+  void give(callback<int> target) { contribute(1, sum, target); }
+  int one() { return 1; }
+};
+
+struct counter : nodegroup_member<counter> {
+  std::atomic<int> heard{0};
+  void hear() { ++heard; }
+  int how_often() { return heard; }
+};
+
+// The same for those whose root is not the first host.
+void contributions_go_to_neighbours() {
+  constexpr int rounds = 5;
+  const auto observers = make_group<observer>();
+  const auto all = make_array<giving>({2 * pe_count()}, round_robin());
+  const auto section = all.select([] {
+    std::vector<index<1>> some;
+    for (int i = 0; i < 2 * pe_count(); i += 2) some.push_back({i});
+    return some;
+  }());
+  const auto counters = make_nodegroup<counter>();
+  quiescence().get();
+  const auto check_most = [&](const char* what, auto&& one_round) {
+    const auto before = figures_of<&observer::reduction_parts>(observers);
+    for (int i = 0; i < rounds; ++i) one_round();
+    const std::uint64_t most = most_of(before, figures_of<&observer::reduction_parts>(observers));
+    const std::uint64_t limit = (rounds + 1) * (most_of_one_exchange() / 2);  // that of the figures, too
+    check(most <= limit, fmt::format("{}: {} messages at one host, of at most {}", what, most, limit));
+    check(sched::this_pe().job().hosts() == 1 || most > 0, fmt::format("{}: nothing was counted", what));
+  };
+  check_most("contributions", [&] {
+    future<int> done;
+    all.broadcast<&giving::give>(callback<int>(done.get_promise()));
+    check_equal(done.get(), 2 * pe_count());
+  });
+  check_most("sections", [&] { check_equal(section.reduce<&giving::one>(sum).get(), pe_count()); });
+  check_most("node groups", [&] {
+    counters.broadcast<&counter::hear>();
+    counters.reduce<&counter::how_often>(sum).get();
+  });
+  quiescence().get();
+  check_equal(counters.reduce<&counter::how_often>(sum).get(), rounds * process_count());
+}
+const case_entry contributions_case{"contributions_go_to_neighbours", &contributions_go_to_neighbours};
+
+// Each has at most one parent and log2(hosts) children, to each of which goes one message, and from each of which one
+// comes.
+void teams_go_to_neighbours() {
+  constexpr int rounds = 5;
+  const auto observers = make_group<observer>();
+  const auto before = figures_of<&observer::team_messages>(observers);
+  check_equal(observers.reduce<&observer::collectives_of_world>(sum, rounds).get(), pe_count());
+  const std::uint64_t most = most_of(before, figures_of<&observer::team_messages>(observers));
+  const auto hosts = static_cast<std::uint64_t>(sched::this_pe().job().hosts());
+  const std::uint64_t neighbours = hosts == 1 ? 0 : static_cast<std::uint64_t>(std::bit_width(hosts - 1));
+  constexpr std::uint64_t exchanges = 8;  // barrier, allreduce and scan go both ways
+  check(most <= rounds * exchanges * neighbours,
+        fmt::format("teams: {} messages at one host, of at most {}", most, rounds * exchanges * neighbours));
+  check(hosts == 1 || most >= 2 * rounds * exchanges / 2, fmt::format("teams: only {} messages at one host", most));
+}
+const case_entry teams_case{"teams_go_to_neighbours", &teams_go_to_neighbours};
 
 }  // namespace
 }  // namespace tri::testing

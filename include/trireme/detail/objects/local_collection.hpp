@@ -70,13 +70,14 @@ struct root_name {
   std::uint32_t generation = 0;
 };
 
-/// Elements of `contribute` on their way to the root: those of a PE, or of a host.
+/// Elements of `contribute` on their way to the root: those of a PE, or of hosts.
 class contribution_base {
  public:
   virtual ~contribution_base() = default;
   virtual void send_to_root(local_collection& home, std::uint64_t number) = 0;
-  /// To the PE of this host that combines; `level` is that of this PE from now on.
-  virtual void send_to_host(local_collection& home, std::uint64_t number, const reported_watermark& level) = 0;
+  /// To a PE that combines; `level` is that of the sender from now on.
+  virtual void send_to_combine(local_collection& home, int to, std::uint64_t number,
+                               const reported_watermark& level) = 0;
   std::uint64_t count = 0;
 };
 
@@ -138,9 +139,10 @@ class local_collection {
   /// in one.
   int contribution_root_pe() const;
   virtual std::int64_t contributors(std::uint64_t number) const = 0;
-  /// The PE of this host that combines its parts first when the root is on another host, and there their sum.
-  int host_contribution_pe() const;
-  virtual std::unique_ptr<contribution_base>& contribution_of_host(std::uint64_t number) = 0;
+  /// On a PE that combines the parts of its host, and of those below in a tree, for a root on another host: their sum,
+  /// and the level of a sender. The check ends the job when the sender's parts are not combined here.
+  virtual std::unique_ptr<contribution_base>& contribution_of_hosts(std::uint64_t number) = 0;
+  virtual void check_combined_here(const sched::envelope& message) const = 0;
   virtual void level_reported(int pe, const reported_watermark& level) = 0;
 
  protected:

@@ -22,6 +22,7 @@
 #include "trireme/detail/objects/arguments.hpp"
 #include "trireme/detail/objects/inner_vertices.hpp"
 #include "trireme/detail/objects/multicast_plan.hpp"
+#include "trireme/detail/objects/part_of_subtree.hpp"
 #include "trireme/detail/objects/pe_objects.hpp"
 #include "trireme/detail/objects/post.hpp"
 
@@ -68,13 +69,6 @@ multicast_turn multicast_arrived(sched::pe& here, int sender, std::uint64_t numb
 void keep_multicast(sched::pe& here, int sender, std::uint64_t number, const sched::envelope& message);
 /// Runs kept multicasts whose turn has come.
 void run_kept_multicasts(sched::pe& here, int sender);
-
-template <class Tuple, class... First>
-struct prepend;
-template <class... P, class... First>
-struct prepend<std::tuple<P...>, First...> {
-  using type = std::tuple<First..., P...>;
-};
 
 /// `Message` is multicast_method or reducing_multicast (section.hpp).
 template <class Message>
@@ -126,22 +120,25 @@ struct multicast_relay {
             check_pe_of_multicast(here, message, pe);
             check_list(message, numbers.size());
           }
-          hand_on(here, message.collection, multicast_route::of(message), members, arguments...);
+          hand_on(here, message, multicast_route::of(message), members, arguments...);
         },
         unpacked.values());
   }
-  static void hand_on(sched::pe& here, std::uint32_t collection, multicast_route route, members_by_pe& members,
+  static void hand_on(sched::pe& here, const sched::envelope& message, multicast_route route, members_by_pe& members,
                       const auto&... arguments) {
+    const std::uint32_t collection = message.collection;
     const bool crossed = route.forwarder == no_pe;
     if (members.size() > 1) count_forwarding(here, crossed);
     if (crossed) {
+      part_of_subtree coming{0, static_cast<int>(message.source), {}};
+      for (const auto& [pe, numbers] : members) coming.parts += numbers.size() - 1;
       members_by_pe own = take_own_host(here.job(), members);
-      post_all(here, collection, route, pack_for_hosts(here, members, arguments...));
+      const relays packed = pack_for_hosts(here, members, arguments...);
+      for (const auto& [pe, each] : packed) coming.children.push_back(here.job().host_of(pe));
+      Message::expect(here, message, coming, arguments...);
+      post_all(here, collection, route, packed);
       members = std::move(own);
       route.forwarder = here.number();
-      std::size_t count = 0;
-      for (const auto& [pe, numbers] : members) count += numbers.size() - 1;
-      Message::expect(here, count, arguments...);
     }
     const sched::runtime& job = here.job();
     const auto by_process = split_by_process(job, members);

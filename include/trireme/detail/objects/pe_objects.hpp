@@ -17,12 +17,13 @@ namespace tri::objects {
 
 class local_collection;
 struct collection_facts;
+class local_teams;
 class sequence_numbers;
 template <class Message>
 class reorder_buffer;
 
-/// The contribution of this host's PEs to a reduction whose root is on another host, and, to that of a broadcast, of
-/// the hosts below it in a tree; on one PE of the host. Complete when no base part is missing and nothing is in flight.
+/// The contribution of this host's PEs, and of the hosts below it in a tree, to a reduction whose root is on another
+/// host; on one PE of the host. Complete when no base part is missing and nothing is in flight.
 struct host_part {
   std::int64_t bases = 0;
   std::int64_t population = 0;
@@ -30,6 +31,8 @@ struct host_part {
   std::int64_t missing_bases = 0;
   std::int64_t under_way = 0;
   int parent_pe = -1;          // combines it with others; -1: it goes to the root
+  std::int64_t expected = 0;   // not of a broadcast: parts that the parent counts as in flight
+  std::vector<int> children;   // not of a broadcast: hosts whose parts come here
   const void* kind = nullptr;  // &kind_of_result of the class
   virtual ~host_part() = default;
 };
@@ -87,6 +90,7 @@ class pe_objects {
   /// Multicasts between hosts, which take different routes: the numbers of those sent, and early arrivals.
   sequence_numbers& multicasts_to();
   reorder_buffer<sched::envelope>& multicasts_from();
+  local_teams& teams();
   /// Running number of the single objects that this PE creates for another; 0 is that of no object. One count for each
   /// of them, so that the numbers of the deleted ones there are neighbours (location/number_set.hpp).
   std::uint32_t next_single_for(int pe) { return ++singles_made_[static_cast<std::size_t>(pe)]; }

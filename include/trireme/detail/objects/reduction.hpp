@@ -19,6 +19,7 @@
 #include "trireme/callback.hpp"
 #include "trireme/detail/arena/allocate.hpp"
 #include "trireme/detail/objects/local_collection.hpp"
+#include "trireme/detail/objects/part_of_subtree.hpp"
 #include "trireme/future.hpp"
 #include "trireme/reducers.hpp"
 
@@ -46,8 +47,8 @@ struct part_counts {
   }
 };
 
-/// End the job when a faulty process names a root on a PE that does not exist, sends a contribution to the wrong PE for
-/// the collection, or takes part where only PEs of one host do.
+/// End the job when a faulty process names a root on a PE that does not exist, or sends a contribution to the wrong PE
+/// for the collection.
 inline void check_root(const sched::pe& here, const sched::envelope& message, const root_name& root) {
   if (root.pe >= static_cast<std::uint32_t>(here.job().pes())) [[unlikely]]
     refuse_arguments(message, ("the root of its reduction is on PE " + std::to_string(root.pe) + "; there are PEs 0.." +
@@ -61,10 +62,6 @@ inline void check_meet_here(const sched::pe& here, const sched::envelope& messag
                       ", not on PE " + std::to_string(here.number()))
                          .c_str());
 }
-inline void check_is_of_own_host(const sched::pe& here, const sched::envelope& message) {
-  if (!here.job().is_on_own_host(static_cast<int>(message.source))) [[unlikely]]
-    refuse_arguments(message, "only PEs of one host send that to each other");
-}
 
 // ---- the tree of hosts by which parts of a broadcast's reduction go to the host of the root
 
@@ -75,7 +72,9 @@ struct place_in_reduction {
 };
 place_in_reduction find_place_in_reduction(const sched::pe& here, const root_name& root);
 /// Ends the job unless the part comes from this host or from a child.
-void check_is_of_subtree(const sched::pe& here, const sched::envelope& message, const root_name& root);
+void check_is_of_subtree(const sched::pe& here, const sched::envelope& message, const root_name& root,
+                         const host_part& known);
+
 /// A part has arrived, from another host perhaps: for figures.
 void count_part(const sched::pe& here, const sched::envelope& message);
 
@@ -223,13 +222,13 @@ struct host_part_handler {
                        pack_arguments<tuple_in_host>(here, here.is_in_this_process(to), false, root, counts, progress,
                                                      std::move(value)));
   }
-  /// A new row is that of a broadcast's reduction, or of a section's, whose members `expect` counts.
-  static collected& row_of(sched::pe& here, const root_name& root, bool of_section = false) {
+  /// A new row is that of a broadcast's reduction, or of one whose parts `expect` counts.
+  static collected& row_of(sched::pe& here, const root_name& root, bool is_of_broadcast = true) {
     auto& slot = pe_objects::of(here).part_of_host(root.pe, root.slot, root.generation);
     if (slot == nullptr) {
       slot = std::make_unique<collected>();
       slot->kind = &kind_of_result<collected>;
-      if (!of_section) {
+      if (is_of_broadcast) {
         const place_in_reduction place = find_place_in_reduction(here, root);
         slot->missing_bases = place.subtree_pes;
         slot->parent_pe = place.parent_pe;
@@ -244,9 +243,10 @@ struct host_part_handler {
     auto& [root, counts, progress, value] = arguments.values();
     check_root(here, message, root);
     count_part(here, message);
-    // Members that have left the host only report that they are no longer pending.
-    if (counts.bases != 0 || counts.population != 0 || counts.elements != 0) check_is_of_subtree(here, message, root);
     collected& sum = row_of(here, root);
+    // Members that have left the host only report that they are no longer pending.
+    if (counts.bases != 0 || counts.population != 0 || counts.elements != 0)
+      check_is_of_subtree(here, message, root, sum);
     sum.bases += counts.bases;
     sum.population += counts.population;
     sum.elements += counts.elements;
@@ -260,7 +260,7 @@ struct host_part_handler {
     const part_counts counts{sum.bases, sum.population, sum.elements};
     partial value = sum.value.has_value() ? std::move(*sum.value) : partial{};
     if (sum.parent_pe >= 0) {
-      post(here, sum.parent_pe, root, counts, {}, std::move(value));
+      post(here, sum.parent_pe, root, counts, {0, sum.expected}, std::move(value));
     } else {
       const int to = static_cast<int>(root.pe);
       post_part<Reducer>(
@@ -285,9 +285,14 @@ struct host_part_handler {
   static int combining_pe_of(sched::pe& here, const root_name& root) {
     return here.job().is_on_own_host(static_cast<int>(root.pe)) ? no_pe : here.job().first_pe_of_host();
   }
-  /// On the PE that combines the parts of a section: this many members of this host will send theirs.
-  static void expect(sched::pe& here, const root_name& root, std::size_t members) {
-    row_of(here, root, true).under_way += static_cast<std::int64_t>(members);
+  /// On the PE that handed a message on and combines the parts that come back.
+  static void expect(sched::pe& here, const root_name& root, const part_of_subtree& coming) {
+    collected& sum = row_of(here, root, false);
+    sum.under_way += static_cast<std::int64_t>(coming.parts);
+    sum.expected += static_cast<std::int64_t>(coming.parts);
+    sum.children = coming.children;
+    const sched::runtime& job = here.job();
+    sum.parent_pe = job.host_of(coming.from) == job.host_of(static_cast<int>(root.pe)) ? -1 : coming.from;
   }
 
   /// A base part of this PE. Elements that have started coroutines send their parts later.
@@ -546,8 +551,8 @@ class local_contribution final : public contribution_base {
   void send_to_root(local_collection& home, std::uint64_t number) override {
     contribution_root_handler<Reducer, T>::send(home, number, count, std::move(*value_), target_);
   }
-  void send_to_host(local_collection& home, std::uint64_t number, const reported_watermark& level) override {
-    host_contribution_handler<Reducer, T>::send(home, number, level, count, std::move(*value_), target_);
+  void send_to_combine(local_collection& home, int to, std::uint64_t number, const reported_watermark& level) override {
+    host_contribution_handler<Reducer, T>::send(home, to, number, level, count, std::move(*value_), target_);
   }
 
  private:
@@ -555,8 +560,8 @@ class local_contribution final : public contribution_base {
   callback<result_of_reduction<Reducer, T>> target_;
 };
 
-/// Parts of contribute() are combined on PE (collection mod PEs), which keeps one root per number; those of another
-/// host first on a PE there.
+/// Parts of contribute() are combined on PE (collection mod PEs), which keeps one root per number; those of other hosts
+/// first along a tree of hosts.
 template <class Reducer, class T>
 struct contribution_root_handler {
   using partial = partial_of<Reducer, T>;
@@ -573,6 +578,7 @@ struct contribution_root_handler {
     local_collection* const home = pe_objects::of(here).find_or_hold(message);
     if (home == nullptr) return;
     check_meet_here(here, message, *home);
+    count_part(here, message);
     unpacked_arguments<tuple> arguments(message);
     auto& [count, to, value] = arguments.values();
     root_name& root = home->contribution_root(message.element);
@@ -589,16 +595,16 @@ struct contribution_root_handler {
       register_handler_of<tuple>(&deliver, "contribution " + type_name<Reducer>() + " of " + type_name<T>());
 };
 
-/// Parts for a root on another host are first combined on a PE of their own host (host_contributions.hpp).
+/// Parts for a root on another host are first combined on a PE of their own host (host_contributions.hpp), which gets
+/// the sums of the hosts below, too.
 template <class Reducer, class T>
 struct host_contribution_handler {
   using partial = partial_of<Reducer, T>;
   using target = callback<result_of_reduction<Reducer, T>>;
   using tuple = std::tuple<reported_watermark, std::uint64_t, target, partial>;
-  static void send(local_collection& home, std::uint64_t number, const reported_watermark& level, std::uint64_t count,
-                   partial&& value, const target& to) {
+  static void send(local_collection& home, int combining_pe, std::uint64_t number, const reported_watermark& level,
+                   std::uint64_t count, partial&& value, const target& to) {
     auto& here = home.here();
-    const int combining_pe = home.host_contribution_pe();
     post_part<Reducer>(
         here, combining_pe, handler, home.facts().id, number,
         pack_arguments<tuple>(here, here.is_in_this_process(combining_pe), false, level, count, to, std::move(value)));
@@ -606,11 +612,12 @@ struct host_contribution_handler {
   static void deliver(sched::pe& here, sched::envelope& message) {
     local_collection* const home = pe_objects::of(here).find_or_hold(message);
     if (home == nullptr) return;
-    check_is_of_own_host(here, message);
+    home->check_combined_here(message);
+    count_part(here, message);
     unpacked_arguments<tuple> arguments(message);
     auto& [level, count, to, value] = arguments.values();
     using part = local_contribution<Reducer, T>;
-    auto& slot = home->contribution_of_host(message.element);
+    auto& slot = home->contribution_of_hosts(message.element);
     if (slot == nullptr) slot = std::make_unique<part>(to);
     auto& sum = static_cast<part&>(*slot);
     sum.add(std::move(value));
