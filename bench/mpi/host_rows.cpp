@@ -36,15 +36,14 @@ std::string_view algorithm_of_drop_in(coll::collective what, std::uint64_t bytes
       if (is_large && hosts > 2) return {};
       return bytes < 8 * kibi ? "multi_object_staged" : "multi_object";
     case coll::collective::reduce:
-      if (is_large) return {};
       return is_short ? "multi_object" : "multi_object_parts";
+    case coll::collective::gather:
+    case coll::collective::scatter:  // otherwise one message for each rank
+      return bytes <= 4 * kibi || is_large ? std::string_view() : "multi_object";
     case coll::collective::alltoall:
       return bytes > 16 * kibi ? std::string_view() : "multi_object";
-    case coll::collective::barrier:
-    case coll::collective::reduce_scatter:
-      return "multi_object";
     default:
-      return is_large ? std::string_view() : "multi_object";
+      return "multi_object";
   }
 }
 
@@ -52,7 +51,11 @@ std::string_view algorithm_of_drop_in(coll::collective what, std::uint64_t bytes
 std::map<std::string, double> counts_of(const std::string& name, std::uint64_t bytes, int hosts, int ranks_of_a_host) {
   coll::request asked;
   asked.what = coll::collective_of(name == "bcast" ? "broadcast" : name);
+  if (asked.what == coll::collective::reduce && bytes > 32 * kibi) asked.what = coll::collective::allreduce;
   const std::string_view algorithm = algorithm_of_drop_in(asked.what, bytes, hosts, hosts * ranks_of_a_host);
+  const bool is_rooted = asked.what == coll::collective::gather || asked.what == coll::collective::scatter;
+  if (algorithm.empty() && is_rooted && ranks_of_a_host > 1)
+    return {{"rounds", 1}, {"messages", (hosts - 1) * ranks_of_a_host}};
   if (algorithm.empty()) return {};
   asked.hosts = coll::shape::uniform(hosts, ranks_of_a_host);
   asked.extent = 8;

@@ -5,7 +5,8 @@
 while [ "${1#-}" != "$1" ]; do shift; done
 at=/run/netns/$1
 shift
-enter=(nsenter --net="$at" --uts="$at.uts")
+enter=(nsenter --net="$at")
+if [ -e "$at.uts" ]; then enter+=(--uts="$at.uts"); fi
 mounts="mount -t sysfs sysfs /sys"
 if [ -e "$at.ipc" ]; then
   enter+=(--ipc="$at.ipc")

@@ -50,7 +50,6 @@ std::size_t carried_messages::begin_receive(void* at, MPI_Count count, MPI_Datat
 void carried_messages::end(message& one, int error) {
   one.is_under_way = false;
   one.error = error;
-  if (error_ == MPI_SUCCESS) error_ = error;
 }
 
 void carried_messages::poll() {

@@ -1,5 +1,5 @@
-// The messages of one collective operation between hosts: the MPI library's, on the carrier of the communicator. All
-// that are under way are asked for by one call. With the call guard.
+// The messages between hosts of one plan: the MPI library's, on the carrier of the communicator. All that are under way
+// are polled with one call. With the call guard.
 #pragma once
 
 #include <mpi.h>
@@ -23,8 +23,6 @@ class carried_messages {
   bool is_under_way(std::size_t number) const { return all_[number].is_under_way; }
   /// MPI_SUCCESS, or the class of its error.
   int error_of(std::size_t number) const { return all_[number].error; }
-  /// The first one that there was.
-  int error() const { return error_; }
 
  private:
   struct message {
@@ -38,7 +36,6 @@ class carried_messages {
   void end(message& one, int error);
 
   MPI_Comm carrier_;
-  int error_ = MPI_SUCCESS;
   std::vector<message> all_;
   std::vector<MPI_Request> open_;
   std::vector<std::size_t> number_of_;  // of these

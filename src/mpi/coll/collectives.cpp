@@ -68,9 +68,11 @@ bool pays_as_plan(const elements& of) {
   return has_plain_elements(type) && static_cast<std::size_t>(of.count) * type.bytes >= least_bytes_in_parts;
 }
 
+}  // namespace
+
 // In round k every rank receives from the rank 2^k before it (Hensgen, Finkel, Manber 1988).
-int barrier_by_messages(session& in, communicator& comm) {
-  operation all(in, comm);
+int barrier_by_messages(session& in, communicator& comm, const operation_identity& identity) {
+  operation all(in, comm, identity);
   for (int distance = 1; distance < all.size(); distance *= 2) {
     all.begin_receive({}, (all.rank() - distance % all.size() + all.size()) % all.size());
     all.begin_send({}, (all.rank() + distance) % all.size());
@@ -79,12 +81,10 @@ int barrier_by_messages(session& in, communicator& comm) {
   return all.wait();
 }
 
-}  // namespace
-
 int barrier(session& in, communicator& comm) {
   if (comm.spans_hosts()) {
     const int error = across_hosts::run(in, comm, {}, across_hosts::barrier(comm));
-    return error == pass_through ? barrier_by_messages(in, comm) : error;
+    return error == pass_through ? barrier_by_messages(in, comm, operation_identity::next_of(comm)) : error;
   }
   if (fits_shm_collective(in, 0)) {
     combine_in_shm(in, comm, nullptr, 0, [](shm_collective&) {});
@@ -94,7 +94,7 @@ int barrier(session& in, communicator& comm) {
     exchange_in_shm(in, comm, nullptr, 0, [](std::uint32_t, const std::byte*) {});
     return MPI_SUCCESS;
   }
-  return barrier_by_messages(in, comm);
+  return barrier_by_messages(in, comm, operation_identity::next_of(comm));
 }
 
 // Binomial tree.

@@ -21,6 +21,8 @@
 namespace tri::mpi::collectives {
 
 int barrier(session& in, communicator& comm);
+/// By messages alone, of a name that is not counted among the communicator's operations.
+int barrier_by_messages(session& in, communicator& comm, const operation_identity& identity);
 int broadcast(session& in, communicator& comm, const elements& data, int root);
 /// `from` and `to` have one type and count; `to` counts at the root only. The operation is commutative.
 int reduce(session& in, communicator& comm, const void* from, const elements& to, MPI_Op operation, int root);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <limits>
 #include <map>
 #include <memory>
 #include <numeric>
@@ -9,7 +10,6 @@
 #include <vector>
 
 #include "mpi/coll/collectives.hpp"
-#include "mpi/coll/shm_steps.hpp"
 #include "mpi/rma/accumulation.hpp"
 
 namespace tri::mpi::collectives::across_hosts {
@@ -33,7 +33,7 @@ std::size_t bytes_of(const elements& of) { return static_cast<std::size_t>(of.co
 
 std::uint64_t ranks_of(const communicator& comm) { return static_cast<std::uint64_t>(comm.size()); }
 
-bool fits(const communicator& comm, std::uint64_t bytes) { return has_messages(comm) && bytes <= most_bytes; }
+bool fits(const communicator& comm, std::uint64_t bytes) { return can_run_plans(comm) && bytes <= most_bytes; }
 
 // The library keeps neither while a nonblocking operation needs it, so it is kept here.
 packed_buffer packed(const elements& of) {
@@ -109,12 +109,18 @@ elements block_at(const elements& whole, int rank, int ranks) {
   return {static_cast<std::byte*>(whole.address) + rank * count * extent, count, whole.type};
 }
 
-// Of windows of the library whose ranks are on several hosts; the communicators are held. With the call guard.
-std::map<MPI_Win, communicator*> made_on;
+// Of windows of the library whose ranks are on several hosts. Operations on a window and on its communicator have no
+// common order, so barriers of a window have a tag of their own, which no other operation has. With the call guard.
+struct window_members {
+  communicator* comm = nullptr;  // held
+  int tag = 0;
+};
+std::map<MPI_Win, window_members> made_on;
+constexpr std::uint64_t most_window_names = std::uint64_t{1} << 20;
 
 }  // namespace
 
-bool has_messages(const communicator& comm) {
+bool can_run_plans(const communicator& comm) {
   return comm.carrier != MPI_COMM_NULL && comm.hosts->operations >= least_operations;
 }
 
@@ -261,16 +267,17 @@ void add_window(MPI_Win window, MPI_Comm comm) {
   communicator* const known = communicators::find(comm);
   if (known == nullptr || !known->spans_hosts()) return;
   communicators::hold(*known);  // it may be freed before the window
-  made_on[window] = known;
+  const auto number = static_cast<int>(known->windows++ % most_window_names);
+  made_on[window] = {known, std::numeric_limits<int>::min() + 1 + number};
 }
 
 void remove_window(MPI_Win window) {
   session* const in = session::active();
-  if (in == nullptr || made_on.empty()) return;
+  if (in == nullptr) return;
   const call_guard guard(*in);
   const auto found = made_on.find(window);
   if (found == made_on.end()) return;
-  communicators::release(*found->second);
+  communicators::release(*found->second.comm);
   made_on.erase(found);
 }
 
@@ -280,8 +287,9 @@ int arrive_at_window(MPI_Win window) {
   const call_guard guard(*in);
   const auto found = made_on.find(window);
   if (found == made_on.end()) return MPI_SUCCESS;
-  const int error = arrive(*in, *found->second);
-  return error == pass_through ? MPI_SUCCESS : error;
+  operation_identity identity;
+  identity.tag = found->second.tag;
+  return barrier_by_messages(*in, *found->second.comm, identity);
 }
 
 int run(session& in, communicator& comm, const completion& how, const plan& chosen) {

@@ -1,6 +1,7 @@
 // Which plan runs a collective of a communicator that spans hosts: an algorithm of src/coll, by the bytes and the
-// hosts. Nothing: it is the MPI library's. All members decide alike, so by nothing that MPI lets differ between them,
-// such as the layout of a type. Arguments were checked.
+// hosts. Nothing: barriers that wait, gathers,
+// scatters and all-to-alls are messages from rank to rank; the rest is the MPI library's. All members decide alike, so
+// by nothing that MPI lets differ between them, such as the layout of a type. Arguments were checked.
 #pragma once
 
 #include <mpi.h>
@@ -19,7 +20,7 @@ namespace tri::mpi::collectives::across_hosts {
 using plan = std::optional<planned_request>;
 
 /// Operations may have messages to other hosts.
-bool has_messages(const communicator& comm);
+bool can_run_plans(const communicator& comm);
 
 plan barrier(const communicator& comm);
 plan broadcast(const communicator& comm, const elements& data, int root);

@@ -10,7 +10,6 @@
 #include "mpi/coll/collectives.hpp"
 #include "mpi/datatypes/datatypes.hpp"
 #include "mpi/engine/shm_collective.hpp"
-#include "mpi/rma/accumulated_elements.hpp"
 #include "trireme/detail/arena/allocate.hpp"
 
 namespace tri::mpi::collectives {
@@ -67,7 +66,9 @@ persistent_collective::shared_part* persistent_collective::agree(session& in, co
   } else {
     if (comm.rank != static_cast<int>(first)) mine = 1;
     if (across_hosts::arrive(in, comm) != pass_through) return nullptr;
-    PMPI_Allgather(&mine, sizeof mine, MPI_BYTE, all.data(), sizeof mine, MPI_BYTE, comm.carrier);
+    MPI_Request gathering = MPI_REQUEST_NULL;
+    PMPI_Iallgather(&mine, sizeof mine, MPI_BYTE, all.data(), sizeof mine, MPI_BYTE, comm.carrier, &gathering);
+    wait_for_library(in, [&](int* flag) { return PMPI_Test(&gathering, flag, MPI_STATUS_IGNORE); });
   }
   const std::uint64_t agreed = all[first];
   if (std::ranges::find(all, std::uint64_t{0}) == all.end()) return reinterpret_cast<shared_part*>(agreed);
@@ -80,7 +81,7 @@ int persistent_collective::make(session& in, communicator& comm, kept_types kept
   if (const int error = begins(in, comm, completion(check)); error != MPI_SUCCESS) return error;
   const auto number = static_cast<int>(comm.persistent_collectives++ & INT_MAX);
   // Between hosts each has a slot of its own, so that the messages of two never meet.
-  if (comm.spans_hosts() && number >= comm.hosts->operations) return pass_through;
+  if (comm.spans_hosts() && (comm.carrier == MPI_COMM_NULL || number >= comm.hosts->operations)) return pass_through;
   shared_part* const shared = agree(in, comm);
   if (shared == nullptr) return pass_through;
   *request = requests::add_persistent(comm, std::unique_ptr<persistent_operation>(new persistent_collective(

@@ -158,7 +158,8 @@ void agree_across_hosts(session& in, MPI_Comm handle, std::vector<std::uint32_t>
 
 // A duplication in progress of a communicator that spans hosts: both parts are the library's. The members agree on the
 // carrier of the original, because Open MPI 4.1.4 mixes up duplications and collectives of one communicator. A second
-// carrier would be a duplication of that one, so the duplicate has none, and its collectives are the library's.
+// carrier would be a duplication of that one, so the duplicate has none and runs no plans: barriers that wait
+// and operations of one round are messages, the rest is the library's.
 class duplication_across_hosts final : public nonblocking_operation {
  public:
   duplication_across_hosts(session& in, const communicator& of, MPI_Comm made, MPI_Request library, touch_order touched)

@@ -31,6 +31,7 @@ struct communicator {
   std::vector<std::uint32_t> number_of;      // of the rank on the host, or on_another_host
   std::uint64_t collectives = 0;             // started so far
   std::uint64_t persistent_collectives = 0;  // made so far
+  std::uint64_t windows = 0;                 // likewise, as far as they are the library's and span hosts
   shm_collective* barrier = nullptr;         // of the members on this host
   std::uint64_t barriers = 0;                // started so far
   std::shared_ptr<collectives::plan_cache> plans;

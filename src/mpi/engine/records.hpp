@@ -19,7 +19,7 @@ using matching::message_key;
 using matching::posted_receive;
 
 struct endpoint;
-struct incoming_message;  // from another host (internode/host_messages.hpp)
+struct incoming_message;  // from another host (internode/incoming_message.hpp)
 struct send_record;
 
 /// The completion of an operation, polled by its rank.
@@ -68,7 +68,7 @@ enum class buffer_use : std::uint8_t { block, free, taken };
 /// A message that waits for its receive. Data that came with the message follows this header in the same memory.
 struct unexpected_message : arrived_message {
   message_kind kind = message_kind::in_block;
-  bool is_of_other_host = false;  // an incoming_message (internode/host_messages.hpp)
+  bool is_of_other_host = false;  // an incoming_message (internode/incoming_message.hpp)
   std::atomic<buffer_use> use{buffer_use::block};
   std::byte* data() { return reinterpret_cast<std::byte*>(this + 1); }
 };

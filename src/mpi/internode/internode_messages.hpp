@@ -8,21 +8,23 @@
 //
 // Who takes part (Ouyang 2022, 3.2, for the network):
 // - A receiver that calls MPI pulls its own messages, from their sender.
-// - When nobody gets a piece of a message for a while, a rank of the sender's host that waits *offers* it to all ranks
-// of
-//   the receiver's host: it sends the pieces itself, out of the sender's buffer. If the receiver computes, a rank there
-//   that waits pulls. So none of the two sides depends on a rank that computes.
+// - When nobody gets a piece of a message for a while, a rank of the sender's host that waits *offers* it to all
+//   ranks of the receiver's host: it sends the pieces itself, out of the sender's buffer. If the receiver computes, a
+//   rank there that waits pulls. So none of the two sides depends on a rank that computes.
 // - Who pulls from, and who sends under an offer is in a wait, and leaves it in an orderly way: a rank that has offered
 //   messages first ends what it has begun to send, and then tells all to whom it has offered them (`stopped`). A rank
 //   that pulls under an offer says that it wants no more (`withdraw`), and stays until the answer: `released` when
 //   nothing is on its way to it any more, or `stopped`. Each waits for ranks that are in MPI until then, too.
 // - What a receiver asks the sender itself for needs none of that: both may take their time, like the library.
+// internode_sending.cpp has what a rank does for senders, internode_pulling.cpp what it does for receivers.
 #pragma once
 
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
 #include <map>
+#include <mutex>
 #include <span>
 #include <utility>
 #include <vector>
@@ -45,7 +47,7 @@ struct job_places {
 struct internode_options {
   message_sizes sizes;
   std::uint64_t (*clock)() = &os::ticks;
-  /// Beyond, sends wait until the library has sent what it has copied.
+  /// Beyond, the data of all messages stays with their senders, so that the library copies no more.
   std::size_t most_bytes_under_way = std::size_t{16} << 20;
 };
 
@@ -54,7 +56,6 @@ class internode_messages final : private carrier::listener, public wait_observer
   /// `of_host`: of the ranks of the host, by their numbers.
   internode_messages(engine& ranks, carrier& network, job_places places, std::span<host_messages* const> of_host,
                      const internode_options& options = {});
-  ~internode_messages();
 
   /// Starts a send to a rank of another host. Null: the buffer is free again. Otherwise as engine::send: the record
   /// goes to `release` of the engine when it is complete. Throws arena_exhausted, with nothing done.
@@ -65,7 +66,7 @@ class internode_messages final : private carrier::listener, public wait_observer
   /// Something is under way that needs this rank's polls.
   bool is_active() const {
     // relaxed: written by this rank, or by one that ends a message of it
-    return own_.sending.load(std::memory_order_relaxed) > 0 || !streams_.empty() || !sending_.empty();
+    return own_.sending.load(std::memory_order_relaxed) > 0 || !pulls_.empty() || !sending_.empty();
   }
 
   void wait_begins() override;
@@ -76,6 +77,7 @@ class internode_messages final : private carrier::listener, public wait_observer
   bool may_leave();
 
  private:
+  using guard = std::lock_guard<arena::host_lock>;
   struct open_piece {
     std::uint64_t ticket = 0;
     std::uint32_t piece = 0;
@@ -84,7 +86,7 @@ class internode_messages final : private carrier::listener, public wait_observer
     std::size_t bytes = 0;
   };
   // A message that this rank pulls.
-  struct stream {
+  struct open_pull {
     incoming_message* message = nullptr;
     receive_record* to = nullptr;
     int owner_number = 0;     // of the receiver
@@ -127,12 +129,12 @@ class internode_messages final : private carrier::listener, public wait_observer
   // Of the ranks of other hosts.
   struct peer {
     std::uint32_t headers_sent = 0;
-    std::uint32_t headers_heard = 0;
+    std::uint32_t headers_handled = 0;
     std::uint32_t next = 0;      // sequence number of the next message to it
     std::uint32_t received = 0;  // it has all that were pushed before that one
     bool is_asked = false;       // which those are
   };
-  struct early_header {
+  struct out_of_order_header {
     message_header header;
     std::vector<std::byte> data;
   };
@@ -141,49 +143,55 @@ class internode_messages final : private carrier::listener, public wait_observer
   void piece_sent(std::uint64_t ticket) override;
   void piece_received(std::uint64_t ticket) override;
 
-  void tell(int to, message_header header, std::span<const std::byte> data = {});
-  void hear(int from, const message_header& header, std::span<const std::byte> data);
+  void send_header(int to, message_header header, std::span<const std::byte> data = {});
+  void handle_header(int from, const message_header& header, std::span<const std::byte> data);
   void eager_arrived(const message_header& header, std::span<const std::byte> data);
   bool request_arrived(const message_header& header);
   void deliver_in_order(host_messages& owner, int owner_number, int from);
+  static bool is_before(std::uint32_t sequence, std::uint32_t other) {
+    return static_cast<std::int32_t>(sequence - other) < 0;
+  }
   static incoming_message* find(host_messages& owner, int from, std::uint32_t sequence);
 
   send_record* push(message_header& header, const user_buffer& data, send_mode mode);
-  send_record* offer_to_pull(message_header& header, const user_buffer& data, send_mode mode);
+  send_record* begin_rendezvous(message_header& header, const user_buffer& data, send_mode mode);
   std::uint32_t take_slot(outgoing_message*& slot);
   std::byte* staged_copy(const user_buffer& from, std::uint64_t offset, std::size_t bytes);
   void end_send(send_record& record, bool is_buffered);
   void serve_pull(int puller, const message_header& pull);
   void end_piece(const sent_piece& piece);
   void offer_messages();
+  bool is_over(const made_offer& one) const;
   void withdraw_offers();
   void answer_withdrawals();
   void send_to_host_of_receiver(const message_header& header);
 
   bool pull_own();
   bool look_at_offers();
-  void begin_stream(incoming_message& message, int owner_number, int server, std::uint32_t epoch);
-  void receive_pushed(stream& of);
-  void ask_for_pieces(stream& of);
-  void ask(const stream& of, const open_piece& piece, int server);
+  void begin_pull(incoming_message& message, int owner_number, int server, std::uint32_t epoch);
+  void receive_pushed(open_pull& of);
+  void ask_for_pieces(open_pull& of);
+  void ask(const open_pull& of, const open_piece& piece, int server);
   void take_offers_of_own();
-  void unpack(stream& of, const open_piece& piece);
-  void end_if_done(std::deque<stream>::iterator which);
+  void unpack(open_pull& of, const open_piece& piece);
+  void end_if_done(std::deque<open_pull>::iterator which);
   void stop_pulling(int server, const message_header& header);
 
   // Other ranks write ticks, too, that may be later than the last poll.
   bool is_past(std::uint64_t since, std::uint64_t timeout) const {
     return static_cast<std::int64_t>(now_ - since) > static_cast<std::int64_t>(timeout);
   }
-  std::uint32_t pieces_of(const stream& of) const { return options_.sizes.pieces(of.bytes); }
+  std::uint32_t pieces_of(const open_pull& of) const { return options_.sizes.pieces(of.bytes); }
   const std::vector<int>& ranks_of_host_of(int rank) const {
     return places_.ranks_of[static_cast<std::size_t>(places_.host_of[static_cast<std::size_t>(rank)])];
   }
   // Tags of pieces that are pulled come from the rank that pulls, and are the lower half. Those of pushed data are by
-  // its sequence number, and the upper half.
-  int tags_of_each_kind() const { return network_.largest_tag() / 2; }
+  // its sequence number, and the upper half: a power of two, for when these begin again.
+  int tags_of_each_kind() const {
+    return static_cast<int>(std::bit_floor(static_cast<unsigned>(network_.largest_tag()) / 2));
+  }
   int free_tag();
-  std::size_t most_own_streams() const;
+  std::size_t most_own_pulls() const;
   bool may_push(peer& to, const message_header& header);
   void answer(int from);
   bool may_reach(const user_buffer& buffer, int owner_number) const {
@@ -199,17 +207,18 @@ class internode_messages final : private carrier::listener, public wait_observer
   host_messages& own_;
   const internode_options options_;
   std::vector<peer> peers_;  // by rank
-  std::map<std::pair<int, std::uint32_t>, early_header> early_;
-  std::deque<stream> streams_;
+  std::map<std::pair<int, std::uint32_t>, out_of_order_header> out_of_order_;
+  std::deque<open_pull> pulls_;
   std::map<std::uint64_t, sent_piece> sending_;
   std::vector<offer> offers_;
   std::vector<made_offer> made_offers_;
+  bool has_offered_ = false;                                 // in this epoch
   std::vector<std::pair<int, message_header>> withdrawals_;  // not answered yet, and by whom
-  std::uint64_t tickets_ = 0;
-  int tags_ = 0;
+  std::uint64_t last_ticket_ = 0;
+  int last_tag_ = 0;
   std::uint32_t epoch_ = 1;
   std::uint32_t looks_ = 0;
-  std::size_t streams_for_others_ = 0;
+  std::size_t pulls_for_others_ = 0;
   std::uint64_t now_ = 0;
   std::uint64_t looked_for_offers_ = 0;
   std::uint64_t polled_before_ = 0;

@@ -1,5 +1,5 @@
-// What ranks of different hosts say to each other about messages of the program. Each header is a message of the MPI
-// library; an eager one has the data behind it.
+// The headers of the protocol between hosts: eager messages, rendezvous, offers. Each is a message of the MPI library;
+// an eager one has the data behind it.
 #pragma once
 
 #include <cstddef>

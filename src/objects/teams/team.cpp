@@ -4,7 +4,7 @@
 
 #include <algorithm>
 #include <string>
-#include <tuple>
+#include <stdexcept>
 
 #include "objects/teams/local_teams.hpp"
 #include "trireme/detail/objects/pe_objects.hpp"
