@@ -94,6 +94,8 @@ std::map<std::string, std::vector<double>> mpi_comparison::run(const mpi_competi
                                                                double seconds) const {
   const bool is_ours = !who.wrapper.empty();
   std::vector<std::string> command = is_ours ? with_errors : std::vector<std::string>();
+  if (is_ours && task.pretended_hosts > 1)
+    command.insert(command.end(), {"env", fmt::format("TRIREME_MPI_PRETEND_HOSTS={}", task.pretended_hosts)});
   const std::vector<std::string> launcher = launcher_of(who.library, task);
   command.insert(command.end(), launcher.begin(), launcher.end());
   command.insert(command.end(), who.wrapper.begin(), who.wrapper.end());

@@ -26,6 +26,7 @@ struct mpi_task {
   // "trireme/ABI, NAME"; the libraries alone only if asked for.
   std::map<std::string, std::vector<std::string>> modes = {};
   bool libraries_beside_modes = false;
+  int pretended_hosts = 1;  // of the drop-in; the library alone sends between them as between all ranks
   // On hosts with a network between them, each with an equal part of the ranks, by one library and the drop-in under
   // it.
   std::optional<host_network> network = {};

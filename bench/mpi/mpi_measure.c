@@ -564,11 +564,13 @@ static double transfer(double computation_ms, int step) {
   const long apart = step == 1 ? bytes : 1; /* the second one behind the first, or between its pieces */
   MPI_Type_vector((int)bytes, 1, step, MPI_CHAR, &type);
   MPI_Type_commit(&type);
+  const int sender = rank_count / 2; /* on the other host, where there are two */
   MPI_Barrier(MPI_COMM_WORLD);
   const double start = now_ns();
   for (int i = 0; i < 2; ++i) {
-    if (my_rank == 0) MPI_Irecv(buffer_in + i * apart, 1, type, 1, i, MPI_COMM_WORLD, &requests[i]);
-    if (my_rank == 1) MPI_Isend(buffer_out + i * apart, 1, type, 0, i, MPI_COMM_WORLD, &requests[i]);
+    requests[i] = MPI_REQUEST_NULL;
+    if (my_rank == 0) MPI_Irecv(buffer_in + i * apart, 1, type, sender, i, MPI_COMM_WORLD, &requests[i]);
+    if (my_rank == sender) MPI_Isend(buffer_out + i * apart, 1, type, 0, i, MPI_COMM_WORLD, &requests[i]);
   }
   in_mpi = now_ns() - start;
   if (my_rank == 0 && computation_ms > 0) compute_until(now_ns() + computation_ms * 1e6);

@@ -320,10 +320,33 @@ static void many_requests(void) {
   free(requests);
 }
 
+/* On a duplicate that was made without waiting. */
+static void on_duplicates(void) {
+  MPI_Comm copy;
+  MPI_Request request;
+  MPI_Comm_idup(MPI_COMM_WORLD, &copy, &request);
+  MPI_Wait(&request, MPI_STATUS_IGNORE);
+  long mine = 100 + my_rank;
+  long* const all = allocate((size_t)rank_count * sizeof *all);
+  MPI_Allgather_init(&mine, 1, MPI_LONG, all, 1, MPI_LONG, copy, MPI_INFO_NULL, &request);
+  for (int start = 0; start < 3; ++start) {
+    memset(all, 0, (size_t)rank_count * sizeof *all);
+    mine = 100 * start + my_rank;
+    MPI_Start(&request);
+    MPI_Barrier(copy);
+    MPI_Wait(&request, MPI_STATUS_IGNORE);
+    for (int rank = 0; rank < rank_count; ++rank) CHECK_EQUAL(all[rank], 100 * start + rank);
+  }
+  MPI_Request_free(&request);
+  MPI_Comm_free(&copy);
+  free(all);
+}
+
 const struct conformance_case persistent_collective_cases[] = {
     {"every_operation", 1, every_operation},
     {"in_the_order_of_ranks", 1, in_the_order_of_ranks},
     {"starts_in_any_order", 1, starts_in_any_order},
+    {"on_duplicates", 1, on_duplicates},
     {"roots_that_run_ahead", 1, roots_that_run_ahead},
     {"nobody_leaves_early", 1, nobody_leaves_early},
     {"types_are_kept", 1, types_are_kept},
