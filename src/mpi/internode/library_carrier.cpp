@@ -40,7 +40,6 @@ library_carrier::library_carrier(MPI_Comm comm, int largest_tag)
     : comm_(comm),
       largest_tag_(largest_tag),
       arriving_(receives, MPI_REQUEST_NULL),
-      posted_(receives),
       room_(receives * most_bytes) {
   for (std::size_t slot = 0; slot < receives; ++slot) post(slot);
 }
@@ -67,7 +66,6 @@ void library_carrier::check(int error) const {
 }
 
 void library_carrier::post(std::size_t slot) {
-  posted_[slot] = ++posts_;
   check(PMPI_Irecv(room_.data() + slot * most_bytes, static_cast<int>(most_bytes), MPI_BYTE, MPI_ANY_SOURCE,
                    tag_of_headers, comm_, &arriving_[slot]));
 }
@@ -115,27 +113,20 @@ bool library_carrier::poll(listener& to) {
   return (!pieces_.empty() && poll_pieces(to)) || any;
 }
 
-// In the order of their receives, as far as the library has told.
 bool library_carrier::poll_headers(listener& to) {
   int done = 0;
   int indices[receives];
   MPI_Status statuses[receives];
   check(PMPI_Testsome(static_cast<int>(receives), arriving_.data(), &done, indices, statuses));
-  if (done <= 0) return false;
-  std::pair<std::uint64_t, int> order[receives];
-  for (int i = 0; i < done; ++i) order[i] = {posted_[static_cast<std::size_t>(indices[i])], i};
-  std::sort(order, order + done);
   for (int i = 0; i < done; ++i) {
-    const int which = order[i].second;
-    const auto slot = static_cast<std::size_t>(indices[which]);
+    const auto slot = static_cast<std::size_t>(indices[i]);
     const std::byte* const bytes = room_.data() + slot * most_bytes;
-    const std::size_t length = bytes_of(statuses[which]);
     message_header header;
     std::memcpy(&header, bytes, sizeof header);
-    to.arrived(statuses[which].MPI_SOURCE, header, {bytes + sizeof header, length - sizeof header});
+    to.arrived(statuses[i].MPI_SOURCE, header, {bytes + sizeof header, bytes_of(statuses[i]) - sizeof header});
     post(slot);
   }
-  return true;
+  return done > 0;
 }
 
 void library_carrier::poll_sends() {

@@ -46,9 +46,7 @@ class library_carrier final : public carrier {
   const int largest_tag_;
   // Receives that wait for headers. Each has a slot in `room_`.
   std::vector<MPI_Request> arriving_;
-  std::vector<std::uint64_t> posted_;  // in which order
   std::vector<std::byte> room_;
-  std::uint64_t posts_ = 0;
   std::vector<MPI_Request> sending_;
   struct copied {
     std::unique_ptr<std::byte[]> data;
