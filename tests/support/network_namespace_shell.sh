@@ -1,15 +1,22 @@
 #!/bin/bash
 # In ssh's place, for `trireme run --rsh`, Open MPI's plm_rsh_agent and hydra's -launcher-exec: the hosts are those of
-# network_hosts.sh. Options of ssh in front of the host (-x) are passed over. Needs root. What is started has the
-# host's devices in /sys, where UCX looks for them.
+# network_hosts.sh, or any network namespaces (ip netns add), each with a host name of its own. Options of ssh in front
+# of the host (-x) are passed over. Needs root. What is started has the host's devices in /sys, where UCX looks for them.
 while [ "${1#-}" != "$1" ]; do shift; done
-at=/run/netns/$1
+host=$1
+at=/run/netns/$host
 shift
 enter=(nsenter --net="$at")
-if [ -e "$at.uts" ]; then enter+=(--uts="$at.uts"); fi
-mounts="mount -t sysfs sysfs /sys"
+apart=(unshare --mount)
+before="mount -t sysfs sysfs /sys"
+if [ -e "$at.uts" ]; then
+  enter+=(--uts="$at.uts")
+else
+  apart+=(--uts)
+  before+=" && hostname '$host'"
+fi
 if [ -e "$at.ipc" ]; then
   enter+=(--ipc="$at.ipc")
-  mounts+=" && mount -t tmpfs tmpfs /dev/shm"
+  before+=" && mount -t tmpfs tmpfs /dev/shm"
 fi
-exec "${enter[@]}" unshare --mount bash -c "$mounts && $*"
+exec "${enter[@]}" "${apart[@]}" bash -c "$before && $*"

@@ -35,7 +35,7 @@ namespace {
 
 // Faults of the MPI libraries, met with the programs as they are. Where the drop-in leaves the matter to the library,
 // the case is left out with the drop-in, too.
-enum class library_carries { nothing, messages_between_hosts, all };
+enum class library_carries { nothing, between_hosts, all };
 struct library_fault {
   std::string mpi;
   std::string name;
@@ -44,50 +44,53 @@ struct library_fault {
 const library_fault library_faults[] = {
     // Open MPI 4.1.4: from the second start on, a persistent buffered send of more than an eager message sends what its
     // buffer holds when the receiver comes.
-    {"openmpi", "persistent/buffered_mode", library_carries::messages_between_hosts},
+    {"openmpi", "persistent/buffered_mode", library_carries::nothing},
     // Open MPI 4.1.4: a message of more than an eager one is written as long as it is, however short its receive.
-    {"openmpi", "errors/nothing_is_written_behind_truncated_receives", library_carries::messages_between_hosts},
+    {"openmpi", "errors/nothing_is_written_behind_truncated_receives", library_carries::nothing},
     // Open MPI 4.1.4: a buffered send that finds no space counts as pending all the same; MPI_Buffer_detach hangs.
-    {"openmpi", "errors/buffered_sends_without_space", library_carries::messages_between_hosts},
+    {"openmpi", "errors/buffered_sends_without_space", library_carries::nothing},
     // MPICH 4.0.2: the status of MPI_Isendrecv is never written.
-    {"mpich", "point_to_point/nonblocking_exchanges", library_carries::messages_between_hosts},
+    {"mpich", "point_to_point/nonblocking_exchanges", library_carries::nothing},
     // MPICH 4.0.2 with more ranks than cores: MPI_Win_wait returns before all data of a put is there (3 runs of 8).
-    {"mpich", "one_sided/posts_and_starts", library_carries::messages_between_hosts},
-    {"mpich", "one_sided/posts_to_all", library_carries::messages_between_hosts},
+    {"mpich", "one_sided/posts_and_starts", library_carries::between_hosts},
+    {"mpich", "one_sided/posts_to_all", library_carries::between_hosts},
     // Open MPI 4.1.4: a nonblocking collective may use its communicator after MPI_Comm_free has freed it (4 runs of 40,
     // with delays and other load).
-    {"openmpi", "collectives/nonblocking_with_types_and_freed_communicators", library_carries::messages_between_hosts},
+    {"openmpi", "collectives/nonblocking_with_types_and_freed_communicators", library_carries::between_hosts},
     // Open MPI 4.1.4: the file behind a window is named after the job and the communicator's number (osc/rdma,
     // allocate_state_shared), and communicators without a common rank have equal numbers. Windows that they make at the
     // same time share their memory, or MPI_Win_allocate ends the program. Mended in Open MPI 5.
-    {"openmpi", "one_sided/windows_outlive_their_communicators", library_carries::messages_between_hosts},
+    {"openmpi", "one_sided/windows_outlive_their_communicators", library_carries::between_hosts},
     // Open MPI 4.1.4: MPI_Compare_and_swap of 8 bytes ends in a segmentation fault in the shared memory transport.
-    {"openmpi", "one_sided/swaps_of_8_bytes", library_carries::messages_between_hosts},
-    // Both cancel no sends: one without a receiver never ends, unless it was short (MPI 4.0, section 3.8.4).
-    {"openmpi", "requests/cancelled_sends", library_carries::messages_between_hosts},
-    {"mpich", "requests/cancelled_sends", library_carries::messages_between_hosts},
+    {"openmpi", "one_sided/swaps_of_8_bytes", library_carries::between_hosts},
+    // Both, and the drop-in between hosts, cancel no sends: one without a receiver never ends, unless it was short
+    // (MPI 4.0, section 3.8.4).
+    {"openmpi", "requests/cancelled_sends", library_carries::between_hosts},
+    {"mpich", "requests/cancelled_sends", library_carries::between_hosts},
+    // MPICH 4.0.2: a persistent collective of a duplicate by MPI_Comm_idup ends the program, or gives nothing.
+    {"mpich", "persistent_collectives/on_duplicates", library_carries::between_hosts},
     // MPICH 4.0.2: MPI_Irecv from MPI_PROC_NULL ends with a status of rank 0 and tag 0, or of any source.
-    {"mpich", "point_to_point/status_of_irecv_from_proc_null", library_carries::messages_between_hosts},
+    {"mpich", "point_to_point/status_of_irecv_from_proc_null", library_carries::nothing},
     // MPICH 4.0.2: a persistent receive from MPI_PROC_NULL ends with the empty status, which says "any source".
-    {"mpich", "persistent/status_of_receives_from_proc_null", library_carries::messages_between_hosts},
+    {"mpich", "persistent/status_of_receives_from_proc_null", library_carries::nothing},
     // MPICH 4.0.2: MPI_Testany leaves the status as it is when all requests are inactive.
-    {"mpich", "persistent/testany_of_inactive_requests_has_an_empty_status", library_carries::messages_between_hosts},
+    {"mpich", "persistent/testany_of_inactive_requests_has_an_empty_status", library_carries::nothing},
     // MPICH 4.0.2: an error found by MPI_Wait goes to the handler of MPI_COMM_WORLD, not to that of the communicator.
-    {"mpich", "errors/handlers_hear_of_truncation_in_waits", library_carries::messages_between_hosts},
+    {"mpich", "errors/handlers_hear_of_truncation_in_waits", library_carries::nothing},
     // MPICH 4.0.2: so does one that MPI_Testall, MPI_Waitall or MPI_Request_get_status finds.
     {"mpich", "errors/truncated_between_groups_among_others", library_carries::all},
     // MPICH 4.0.2: MPI_Testall completes a file's request again in each call until the others of the list are done, and
     // its counter of references ends the program (11 runs of 20 of the first, each of the second).
-    {"mpich", "requests/files_and_messages_in_one_list", library_carries::messages_between_hosts},
-    {"mpich", "requests/written_files_wait_for_messages", library_carries::messages_between_hosts},
+    {"mpich", "requests/files_and_messages_in_one_list", library_carries::between_hosts},
+    {"mpich", "requests/written_files_wait_for_messages", library_carries::between_hosts},
     // Open MPI 4.1.4: MPI_Waitall hangs when one request has failed before another is complete (2 runs of 7).
-    {"openmpi", "errors/truncated_between_groups_among_others", library_carries::messages_between_hosts},
-    {"openmpi", "errors/lists_whose_handlers_call_mpi", library_carries::messages_between_hosts},
+    {"openmpi", "errors/truncated_between_groups_among_others", library_carries::between_hosts},
+    {"openmpi", "errors/lists_whose_handlers_call_mpi", library_carries::between_hosts},
     // Gathers and reductions whose counts differ: the programs are erroneous, and each library does something else.
-    {"openmpi", "errors/gathers_of_different_counts", library_carries::messages_between_hosts},
+    {"openmpi", "errors/gathers_of_different_counts", library_carries::between_hosts},
     {"mpich", "errors/gathers_of_different_counts", library_carries::nothing},
-    {"openmpi", "errors/large_reductions_of_different_counts", library_carries::messages_between_hosts},
-    {"mpich", "errors/large_reductions_of_different_counts", library_carries::messages_between_hosts},
+    {"openmpi", "errors/large_reductions_of_different_counts", library_carries::between_hosts},
+    {"mpich", "errors/large_reductions_of_different_counts", library_carries::between_hosts},
     // MPICH 4.0.2 with 2 ranks: one of these reductions is wrong, and writes outside its buffers.
     {"mpich", "collectives/reductions_of_elements_with_gaps", library_carries::nothing},
     // Open MPI 4.1.4: a persistent barrier, and one of a type that was freed meanwhile, end in a segmentation fault.
@@ -97,7 +100,7 @@ const library_fault library_faults[] = {
     // one that is not active hangs.
     {"mpich", "persistent_collectives/every_operation", library_carries::nothing},
     // MPICH 4.0.2: MPI_Testall fails when a persistent scan in its list is complete and another request is not.
-    {"mpich", "persistent_collectives/in_the_order_of_ranks", library_carries::messages_between_hosts},
+    {"mpich", "persistent_collectives/in_the_order_of_ranks", library_carries::between_hosts},
     {"mpich", "persistent_collectives/starts_in_any_order", library_carries::nothing},
     {"mpich", "persistent_collectives/types_are_kept", library_carries::nothing},
     {"mpich", "persistent_collectives/among_other_requests", library_carries::nothing},
@@ -111,7 +114,7 @@ const library_fault library_faults[] = {
     {"mpich", "neighborhoods/distributed_graphs", library_carries::nothing},
     // MPICH 4.0.2 holds a lock of its own while it calls a handler; one that calls MPI aborts under
     // MPI_THREAD_MULTIPLE.
-    {"mpich", "errors/windows_whose_handlers_call_mpi", library_carries::messages_between_hosts},
+    {"mpich", "errors/windows_whose_handlers_call_mpi", library_carries::between_hosts},
     {"mpich", "errors/lists_whose_handlers_call_mpi", library_carries::all},
 };
 
@@ -133,7 +136,7 @@ std::string left_out(const mpi& with, const mode& how) {
   std::string names = ",";
   for (const library_fault& each : library_faults) {
     const bool carries = each.with_drop_in == library_carries::all ||
-                         (how.has_hosts && each.with_drop_in == library_carries::messages_between_hosts);
+                         (how.has_hosts && each.with_drop_in == library_carries::between_hosts);
     if (each.mpi == with.name && (carries || how.exec.empty())) names += each.name + ",";
   }
   return names;

@@ -32,7 +32,7 @@ struct mode {
   std::string environment;
   std::string exec;          // options of `trireme exec`; empty: the program alone
   bool selects_pml = false;  // Open MPI looks for networks itself, see quick_openmpi
-  bool has_hosts = false;    // messages between these are the library's, with its faults
+  bool has_hosts = false;    // windows and files of these are the library's, with its faults
 };
 extern const std::vector<mode> modes;
 
