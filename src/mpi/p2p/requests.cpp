@@ -198,7 +198,7 @@ MPI_Request requests::add_persistent(communicator& comm, const transfer_argument
 }
 
 MPI_Request requests::add_persistent(communicator& comm, std::unique_ptr<persistent_operation> repeated) {
-  const MPI_Request handle = add_persistent(comm, transfer_arguments{}, false);
+  const MPI_Request handle = add_persistent(comm, transfer_arguments{});
   of(handle).repeated = std::move(repeated);
   return handle;
 }
