@@ -80,9 +80,9 @@ int reduce_between_groups(session& in, communicator& known, const completion& ho
 
 int allreduce_between_groups(session& in, communicator& known, const completion& how, const void* from,
                              const elements& to, MPI_Op operation) {
-  if (!how.is_blocking() && way_of_sum(known, to, operation) != nonblocking_way::direct) return pass_through;
   if (!is_reduction_between_groups(from, to, operation) || lacks_part(from, true, to.address, to.count, to.type))
     return leave_to_library(known);
+  if (!how.is_blocking() && way_of_sum(known, to, operation) != nonblocking_way::direct) return pass_through;
   if (how.is_blocking()) return between_groups::allreduce(in, known, from, to, operation);
   return run(in, known, how,
              [&](collectives::operation& all) { between_groups::begin_allreduce(all, from, to, operation); });
