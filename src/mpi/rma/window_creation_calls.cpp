@@ -277,8 +277,8 @@ TRIREME_EXPORTED int MPI_Win_free(MPI_Win* handle) {
   if (in_use) return report_on_window(*handle, MPI_ERR_RMA_SYNC, __func__);
   const MPI_Win before = *handle;
   if (const int error = collectives::across_hosts::arrive_at_window(before); error != MPI_SUCCESS) return error;
+  collectives::across_hosts::remove_window(before);  // once, as above; a window that lives on has no arrivals any more
   const int error = PMPI_Win_free(handle);
-  if (error == MPI_SUCCESS) collectives::across_hosts::remove_window(before);
   if (gone == nullptr) return error;
   const call_guard guard(*in);
   if (error != MPI_SUCCESS) {  // a delete function of the program refused: the window lives on, and its memory with it
