@@ -17,19 +17,22 @@ std::string name_of(MPI_Comm comm) {
   if (comm == MPI_COMM_NULL) return "no communicator";
   if (comm == MPI_COMM_WORLD) return "MPI_COMM_WORLD";
   if (comm == MPI_COMM_SELF) return "MPI_COMM_SELF";
-  const communicator* const known = communicators::find(comm);
+  const communicator* const known = communicators::find_any(comm);
   if (known == nullptr) return "of the library";
   char name[MPI_MAX_OBJECT_NAME] = "";
   int length = 0;
   PMPI_Comm_get_name(comm, name, &length);
   if (length > 0) return name;
+  if (known->is_inter())
+    return std::to_string(known->own_group_size) + " and " + std::to_string(known->size()) + " ranks";
   return known->size() == 1 ? "1 rank" : std::to_string(known->size()) + " ranks";
 }
 
 // For a call passed to the library: the criteria by which the calls themselves decide, in the same order.
 left_because reason_of(const counted_call& call) {
   if (call.is_on_window) return left_because::window;
-  const communicator* const known = communicators::find(call.comm);
+  const communicator* const known = communicators::find_any(call.comm);
+  if (known != nullptr && known->is_inter()) return left_because::inter_communicator;
   if (known != nullptr && known->spans_hosts()) return left_because::another_host;
   if (known == nullptr) {
     int is_inter = 0;
@@ -64,7 +67,7 @@ void counted_calls::add(const counted_call& call, bool is_intercepted) {
 }
 void counted_calls::add(const counted_call& call, left_because reason) {
   const size_class size = size_of(call);
-  const communicator* const known = call.is_on_window ? nullptr : communicators::find(call.comm);
+  const communicator* const known = call.is_on_window ? nullptr : communicators::find_any(call.comm);
   const std::uint64_t context = known != nullptr ? known->context : 0;
   const auto [place, is_new] = places().try_emplace({call.name, context, size, reason}, nullptr);
   if (is_new) place->second = counts->add(call.name, call.is_on_window ? "windows" : name_of(call.comm), size, reason);

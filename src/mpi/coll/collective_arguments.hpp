@@ -10,6 +10,7 @@
 
 #include "mpi/abi/abi.hpp"
 #include "mpi/abi/counted_calls.hpp"
+#include "mpi/coll/between_groups.hpp"
 #include "mpi/coll/collectives.hpp"
 #include "mpi/coll/collectives_across_hosts.hpp"
 #include "mpi/comm/communicators.hpp"
@@ -23,9 +24,16 @@ namespace tri::mpi {
 using collectives::completion;
 using collectives::elements;
 namespace across_hosts = collectives::across_hosts;
+namespace between_groups = collectives::between_groups;
 using collectives::parts;
 
-inline bool is_root(const communicator& comm, int root) { return root >= 0 && root < comm.size(); }
+/// Whether MPI allows it: the group of an inter-communicator's root knows it by another name.
+inline bool is_root(const communicator& comm, int root) {
+  return (root >= 0 && root < comm.size()) || (comm.is_inter() && (root == MPI_ROOT || root == MPI_PROC_NULL));
+}
+inline bool is_own_rank(const communicator& comm, int root) { return root == (comm.is_inter() ? MPI_ROOT : comm.rank); }
+/// In the root's group of an inter-communicator the other ranks take no part.
+inline bool takes_part(const communicator& comm, int root) { return !comm.is_inter() || root != MPI_PROC_NULL; }
 
 inline elements whole(const void* address, MPI_Count count, MPI_Datatype type) {
   return {const_cast<void*>(address), count, type};
@@ -52,7 +60,8 @@ inline int leave_to_library(communicator& known) {
   return pass_through_alone;
 }
 
-/// Runs `body(session, communicator)` when the communicator is intercepted, also one that spans hosts. `blocks`: there
+/// Runs `body(session, communicator)` when the communicator is intercepted, also one that spans hosts or an
+/// inter-communicator. `blocks`: there
 /// the library's own operation waits for its members, and this rank would serve no other one meanwhile.
 template <class Body, class Library>
 int collective(MPI_Comm comm, bool blocks, Body&& body, Library&& library, MPI_Count count = -1,
@@ -60,7 +69,7 @@ int collective(MPI_Comm comm, bool blocks, Body&& body, Library&& library, MPI_C
   return counted(
       {name, comm, count, type},
       [&](session& in) {
-        communicator* const known = communicators::find(comm);
+        communicator* const known = communicators::find_any(comm);
         if (known == nullptr) return pass_through;
         int error = body(in, *known);
         if (error == pass_through && blocks && in.hosts().are_several()) error = across_hosts::arrive(in, *known);

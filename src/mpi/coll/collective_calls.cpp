@@ -19,7 +19,7 @@ nonblocking_way way_of_sum(const communicator& comm, const elements& of, MPI_Op 
   const std::optional<reduction> known = reduction_of(operation);
   if (!known || !is_defined_on(*known, of.type)) return nonblocking_way::library;
   const buffer_type& type = datatypes::find(of.type);
-  const std::size_t bytes = type.bytes * static_cast<std::size_t>(comm.size());
+  const std::size_t bytes = type.bytes * static_cast<std::size_t>(std::max(comm.size(), comm.size_of_own_group()));
   if (static_cast<std::size_t>(of.count) <= most_bytes_of_direct_sums / bytes) return nonblocking_way::direct;
   return collectives::element_form::of(of.type) ? nonblocking_way::plan : nonblocking_way::library;
 }
@@ -28,14 +28,18 @@ nonblocking_way way_of_sum(const communicator& comm, const elements& of, MPI_Op 
 // plan.
 int barrier(session& in, communicator& known, const completion& how) {
   if (how.is_blocking()) return collectives::barrier(in, known);
+  if (known.is_inter()) return run(in, known, how, between_groups::begin_barrier);
   if (known.spans_hosts()) return across_hosts::run(in, known, how, across_hosts::barrier(known));
   if (how.is_persistent()) return collectives::run_planned(in, known, how, {});
   return how.begin(in, known, [&](const auto&) { return collectives::begin_barrier(in, known); });
 }
 
 int broadcast(session& in, communicator& known, const completion& how, const elements& data, int root) {
-  if (!is_valid(data.count, data.type) || !is_root(known, root)) return leave_to_library(known);
-  if (lacks_buffer(data.address, data.count, data.type)) return leave_to_library(known);
+  const bool is_missing_data = takes_part(known, root) &&
+                               (!is_valid(data.count, data.type) || lacks_buffer(data.address, data.count, data.type));
+  if (is_missing_data || !is_root(known, root)) return leave_to_library(known);
+  if (known.is_inter())
+    return run(in, known, how, [&](collectives::operation& all) { between_groups::begin_broadcast(all, data, root); });
   if (how.is_blocking()) return collectives::broadcast(in, known, data, root);
   if (known.spans_hosts()) return across_hosts::run(in, known, how, across_hosts::broadcast(known, data, root));
   return run(in, known, how, [&](collectives::operation& all) { collectives::begin_broadcast(all, data, root); });
@@ -57,8 +61,36 @@ int begin_reduce(session& in, communicator& known, const completion& how, const 
              [&](collectives::operation& all) { collectives::begin_reduce(all, from, to, operation, root); });
 }
 
+// Of an inter-communicator, where no rank contributes in place.
+bool is_reduction_between_groups(const void* from, const elements& to, MPI_Op operation) {
+  return is_valid(to.count, to.type) && from != MPI_IN_PLACE && operation != MPI_OP_NULL &&
+         (!reduction_of(operation) || is_defined_on(*reduction_of(operation), to.type));
+}
+
+// Those that do not wait are the library's: ranks that take no part know neither type nor operation.
+int reduce_between_groups(session& in, communicator& known, const completion& how, const void* from, const elements& to,
+                          MPI_Op operation, int root) {
+  if (!how.is_blocking()) return pass_through;
+  const bool is_wrong =
+      takes_part(known, root) && (!is_reduction_between_groups(from, to, operation) ||
+                                  lacks_buffer(root == MPI_ROOT ? to.address : from, to.count, to.type));
+  if (is_wrong || !is_root(known, root)) return leave_to_library(known);
+  return between_groups::reduce(in, known, from, to, operation, root);
+}
+
+int allreduce_between_groups(session& in, communicator& known, const completion& how, const void* from,
+                             const elements& to, MPI_Op operation) {
+  if (!is_reduction_between_groups(from, to, operation) || lacks_part(from, true, to.address, to.count, to.type))
+    return leave_to_library(known);
+  if (!how.is_blocking() && way_of_sum(known, to, operation) != nonblocking_way::direct) return pass_through;
+  if (how.is_blocking()) return between_groups::allreduce(in, known, from, to, operation);
+  return run(in, known, how,
+             [&](collectives::operation& all) { between_groups::begin_allreduce(all, from, to, operation); });
+}
+
 int reduce(session& in, communicator& known, const completion& how, const void* from, const elements& to,
            MPI_Op operation, int root) {
+  if (known.is_inter()) return reduce_between_groups(in, known, how, from, to, operation, root);
   if (!is_valid(to.count, to.type) || !is_root(known, root)) return leave_to_library(known);
   if (!how.is_blocking()) return begin_reduce(in, known, how, from, to, operation, root);
   const reduction_order order = order_of(to.type, operation);
@@ -89,6 +121,7 @@ int begin_allreduce(session& in, communicator& known, const completion& how, con
 
 int allreduce(session& in, communicator& known, const completion& how, const void* from, const elements& to,
               MPI_Op operation) {
+  if (known.is_inter()) return allreduce_between_groups(in, known, how, from, to, operation);
   if (!is_valid(to.count, to.type)) return leave_to_library(known);
   if (!how.is_blocking()) return begin_allreduce(in, known, how, from, to, operation);
   const reduction_order order = order_of(to.type, operation);

@@ -1,6 +1,7 @@
 #include "mpi/coll/collective_operation.hpp"
 
 #include <algorithm>
+#include <vector>
 
 namespace tri::mpi::collectives {
 
@@ -34,6 +35,21 @@ int operation::finish(session& in) {
 int operation::wait() {
   if (!open_.empty()) in_.ranks().wait([this] { return is_done(in_); }, asks_library());
   return finish(in_);
+}
+
+void copy(const elements& from, const elements& to) {
+  const buffer_type from_type = datatypes::find(from.type);
+  const buffer_type to_type = datatypes::find(to.type);
+  const std::size_t bytes = std::min(static_cast<std::size_t>(from.count) * from_type.bytes,
+                                     static_cast<std::size_t>(to.count) * to_type.bytes);
+  if (bytes == 0 || from.address == to.address) return;
+  if (from_type.is_plain && to_type.is_plain) {
+    std::copy_n(static_cast<const std::byte*>(from.address), bytes, static_cast<std::byte*>(to.address));
+    return;
+  }
+  std::vector<std::byte> packed(static_cast<std::size_t>(from.count) * from_type.bytes);
+  pack(from.address, from.count, from_type, packed.data());
+  unpack(packed.data(), bytes, to.address, to.count, to_type);
 }
 
 scratch_elements::scratch_elements(session& in, MPI_Count count, MPI_Datatype type) : in_(in) {

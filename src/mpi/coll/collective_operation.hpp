@@ -23,6 +23,9 @@ struct elements {
   MPI_Datatype type = MPI_BYTE;
 };
 
+/// Between buffers of this process, of one type signature.
+void copy(const elements& from, const elements& to);
+
 /// Room for elements of any type, in memory that all ranks of the host can access.
 class scratch_elements {
  public:

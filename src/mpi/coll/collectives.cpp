@@ -5,6 +5,7 @@
 #include <bit>
 #include <vector>
 
+#include "mpi/coll/between_groups.hpp"
 #include "mpi/coll/collectives_across_hosts.hpp"
 #include "mpi/coll/planned_collective.hpp"
 #include "mpi/coll/shm_steps.hpp"
@@ -15,22 +16,6 @@ namespace tri::mpi::collectives {
 namespace {
 
 constexpr std::size_t least_bytes_in_parts = std::size_t{2} << 10;
-
-// Between buffers of this process, of one type signature.
-void copy(const elements& from, const elements& to) {
-  const buffer_type from_type = datatypes::find(from.type);
-  const buffer_type to_type = datatypes::find(to.type);
-  const std::size_t bytes = std::min(static_cast<std::size_t>(from.count) * from_type.bytes,
-                                     static_cast<std::size_t>(to.count) * to_type.bytes);
-  if (bytes == 0 || from.address == to.address) return;
-  if (from_type.is_plain && to_type.is_plain) {
-    std::copy_n(static_cast<const std::byte*>(from.address), bytes, static_cast<std::byte*>(to.address));
-    return;
-  }
-  std::vector<std::byte> packed(static_cast<std::size_t>(from.count) * from_type.bytes);
-  pack(from.address, from.count, from_type, packed.data());
-  unpack(packed.data(), bytes, to.address, to.count, to_type);
-}
 
 MPI_Aint extent_of(MPI_Datatype type) {
   MPI_Aint lower = 0, extent = 0;
@@ -82,6 +67,7 @@ int barrier_by_messages(session& in, communicator& comm, const operation_identit
 }
 
 int barrier(session& in, communicator& comm) {
+  if (comm.is_inter()) return between_groups::barrier(in, comm);
   if (comm.spans_hosts()) {
     const int error = across_hosts::run(in, comm, {}, across_hosts::barrier(comm));
     return error == pass_through ? barrier_by_messages(in, comm, operation_identity::next_of(comm)) : error;

@@ -254,7 +254,7 @@ int arrive(MPI_Comm comm) {
   session* const in = session::active();
   if (in == nullptr || !in->hosts().are_several()) return MPI_SUCCESS;
   const call_guard guard(*in);
-  communicator* const known = communicators::find(comm);
+  communicator* const known = communicators::find_any(comm);
   if (known == nullptr) return MPI_SUCCESS;
   const int error = arrive(*in, *known);
   return error == pass_through ? MPI_SUCCESS : report(comm, error);

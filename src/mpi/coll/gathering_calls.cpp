@@ -24,6 +24,13 @@ bool are_valid(const communicator& known, const elements& own, const Parts&... p
   return is_own_valid && (parts.are_valid(known.size()) && ...);
 }
 
+// Of an operation with a root, on an inter-communicator: the own part matters only in the group that has no root.
+template <class Parts>
+bool are_valid_between_groups(const communicator& known, int root, const elements& own, const Parts& theirs) {
+  if (!is_root(known, root)) return false;
+  return root < 0 ? theirs.are_valid(known.size()) : own.address != MPI_IN_PLACE && are_valid(known, own);
+}
+
 // On a communicator that spans hosts equal parts may run a plan. Nothing: messages from rank to rank.
 template <class Choose>
 across_hosts::plan plan_across(const communicator& known, const equal_parts& some, Choose&& choose) {
@@ -45,6 +52,10 @@ across_hosts::plan plan_of_allgather(const communicator& known, const elements& 
 
 template <class Parts>
 int gather(session& in, communicator& known, const completion& how, const elements& from, const Parts& to, int root) {
+  if (known.is_inter()) {
+    if (!are_valid_between_groups(known, root, from, to)) return leave_to_library(known);
+    return run(in, known, how, [&](operation& all) { between_groups::begin_gather(all, from, to.all(), root); });
+  }
   if (!is_root(known, root) || !are_valid(known, from, to)) return leave_to_library(known);
   const across_hosts::plan plan =
       plan_across(known, to, [&](const elements& whole) { return across_hosts::gather(known, from, whole, root); });
@@ -53,6 +64,10 @@ int gather(session& in, communicator& known, const completion& how, const elemen
 }
 template <class Parts>
 int scatter(session& in, communicator& known, const completion& how, const Parts& from, const elements& to, int root) {
+  if (known.is_inter()) {
+    if (!are_valid_between_groups(known, root, to, from)) return leave_to_library(known);
+    return run(in, known, how, [&](operation& all) { between_groups::begin_scatter(all, from.all(), to, root); });
+  }
   if (!is_root(known, root) || !are_valid(known, to, from)) return leave_to_library(known);
   const across_hosts::plan plan =
       plan_across(known, from, [&](const elements& whole) { return across_hosts::scatter(known, whole, to, root); });
@@ -62,6 +77,10 @@ int scatter(session& in, communicator& known, const completion& how, const Parts
 template <class Parts>
 int allgather(session& in, communicator& known, const completion& how, const elements& from, const Parts& to) {
   if (!are_valid(known, from, to)) return leave_to_library(known);
+  if (known.is_inter()) {
+    if (from.address == MPI_IN_PLACE) return leave_to_library(known);
+    return run(in, known, how, [&](operation& all) { between_groups::begin_allgather(all, from, to.all()); });
+  }
   const across_hosts::plan plan = plan_of_allgather(known, from, to);
   if (plan) return collectives::run_planned(in, known, how, *plan);
   return run(in, known, how, [&](operation& all) { begin_allgather(all, from, to.all()); });
@@ -71,6 +90,8 @@ template <class Parts>
 int alltoall(session& in, communicator& known, const completion& how, const Parts& from, const Parts& to) {
   if (from.address == MPI_IN_PLACE) return pass_through;
   if (!are_valid(known, elements{}, from, to)) return leave_to_library(known);
+  if (known.is_inter())
+    return run(in, known, how, [&](operation& all) { between_groups::begin_alltoall(all, from.all(), to.all()); });
   const across_hosts::plan plan = plan_across(known, from, [&](const elements& sent) {
     return across_hosts::alltoall(known, sent, whole_of(to, known.size()));
   });
@@ -84,35 +105,37 @@ int alltoall(session& in, communicator& known, const completion& how, const Part
 using namespace tri::mpi;
 
 #define TRIREME_COLLECTIVES(suffix, count_type, displacement_type)                                                    \
-  TRIREME_COLLECTIVE(Gather, Igather, suffix,                                                                         \
-                     (const void* from, count_type from_count, MPI_Datatype from_type, void* to, count_type to_count, \
-                      MPI_Datatype to_type, int root, MPI_Comm comm),                                                 \
-                     (from, from_count, from_type, to, to_count, to_type, root, comm), (-1, MPI_DATATYPE_NULL),       \
-                     (, from_type = kept(from_type, from != MPI_IN_PLACE), to_type = kept(to_type, of.rank == root)), \
-                     gather(in, known, how, whole(from, from_count, from_type),                                       \
-                            equal_parts_if(known.rank == root, to, to_count, to_type), root))                         \
+  TRIREME_COLLECTIVE(                                                                                                 \
+      Gather, Igather, suffix,                                                                                        \
+      (const void* from, count_type from_count, MPI_Datatype from_type, void* to, count_type to_count,                \
+       MPI_Datatype to_type, int root, MPI_Comm comm),                                                                \
+      (from, from_count, from_type, to, to_count, to_type, root, comm), (-1, MPI_DATATYPE_NULL),                      \
+      (, from_type = kept(from_type, from != MPI_IN_PLACE), to_type = kept(to_type, is_own_rank(of, root))),          \
+      gather(in, known, how, whole(from, from_count, from_type),                                                      \
+             equal_parts_if(is_own_rank(known, root), to, to_count, to_type), root))                                  \
   TRIREME_COLLECTIVE(                                                                                                 \
       Gatherv, Igatherv, suffix,                                                                                      \
       (const void* from, count_type from_count, MPI_Datatype from_type, void* to, const count_type counts[],          \
        const displacement_type displacements[], MPI_Datatype to_type, int root, MPI_Comm comm),                       \
       (from, from_count, from_type, to, counts, displacements, to_type, root, comm), (-1, MPI_DATATYPE_NULL),         \
-      (, from_type = kept(from_type, from != MPI_IN_PLACE), to_type = kept(to_type, of.rank == root)),                \
+      (, from_type = kept(from_type, from != MPI_IN_PLACE), to_type = kept(to_type, is_own_rank(of, root))),          \
       gather(in, known, how, whole(from, from_count, from_type),                                                      \
-             unequal_parts_if(known.rank == root, to, counts, displacements, to_type), root))                         \
-  TRIREME_COLLECTIVE(Scatter, Iscatter, suffix,                                                                       \
-                     (const void* from, count_type from_count, MPI_Datatype from_type, void* to, count_type to_count, \
-                      MPI_Datatype to_type, int root, MPI_Comm comm),                                                 \
-                     (from, from_count, from_type, to, to_count, to_type, root, comm), (-1, MPI_DATATYPE_NULL),       \
-                     (, from_type = kept(from_type, of.rank == root), to_type = kept(to_type, to != MPI_IN_PLACE)),   \
-                     scatter(in, known, how, equal_parts_if(known.rank == root, from, from_count, from_type),         \
-                             whole(to, to_count, to_type), root))                                                     \
+             unequal_parts_if(is_own_rank(known, root), to, counts, displacements, to_type), root))                   \
+  TRIREME_COLLECTIVE(                                                                                                 \
+      Scatter, Iscatter, suffix,                                                                                      \
+      (const void* from, count_type from_count, MPI_Datatype from_type, void* to, count_type to_count,                \
+       MPI_Datatype to_type, int root, MPI_Comm comm),                                                                \
+      (from, from_count, from_type, to, to_count, to_type, root, comm), (-1, MPI_DATATYPE_NULL),                      \
+      (, from_type = kept(from_type, is_own_rank(of, root)), to_type = kept(to_type, to != MPI_IN_PLACE)),            \
+      scatter(in, known, how, equal_parts_if(is_own_rank(known, root), from, from_count, from_type),                  \
+              whole(to, to_count, to_type), root))                                                                    \
   TRIREME_COLLECTIVE(                                                                                                 \
       Scatterv, Iscatterv, suffix,                                                                                    \
       (const void* from, const count_type counts[], const displacement_type displacements[], MPI_Datatype from_type,  \
        void* to, count_type to_count, MPI_Datatype to_type, int root, MPI_Comm comm),                                 \
       (from, counts, displacements, from_type, to, to_count, to_type, root, comm), (-1, MPI_DATATYPE_NULL),           \
-      (, from_type = kept(from_type, of.rank == root), to_type = kept(to_type, to != MPI_IN_PLACE)),                  \
-      scatter(in, known, how, unequal_parts_if(known.rank == root, from, counts, displacements, from_type),           \
+      (, from_type = kept(from_type, is_own_rank(of, root)), to_type = kept(to_type, to != MPI_IN_PLACE)),            \
+      scatter(in, known, how, unequal_parts_if(is_own_rank(known, root), from, counts, displacements, from_type),     \
               whole(to, to_count, to_type), root))                                                                    \
   TRIREME_COLLECTIVE(                                                                                                 \
       Allgather, Iallgather, suffix,                                                                                  \

@@ -50,6 +50,7 @@ neighborhood in_distributed_graph(MPI_Comm comm) {
 
 const neighborhood* neighborhood_of(communicator& comm) {
   if (comm.neighbors != nullptr) return comm.neighbors.get();
+  if (comm.is_inter()) return nullptr;
   int topology = MPI_UNDEFINED;
   PMPI_Topo_test(comm.handle, &topology);
   if (topology == MPI_UNDEFINED) return nullptr;

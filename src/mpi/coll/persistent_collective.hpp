@@ -58,6 +58,7 @@ int persistent(MPI_Comm comm, MPI_Request* request, Describe&& describe, Library
   return collective(
       comm, true,
       [&](session& in, communicator& known) {
+        if (known.is_inter()) return pass_through;
         kept_types kept;
         persistent_collective::call begins = describe(known, kept);
         return persistent_collective::make(in, known, std::move(kept), std::move(begins), request);

@@ -22,6 +22,7 @@ bool is_ours(MPI_Datatype type, MPI_Op operation, bool is_nonblocking) {
 
 int scan(session& in, communicator& known, const completion& how, const void* from, const elements& to,
          MPI_Op operation, bool is_exclusive) {
+  if (known.is_inter()) return pass_through;  // MPI has none
   if (!is_valid(to.count, to.type)) return leave_to_library(known);
   if (!is_ours(to.type, operation, !how.is_blocking())) return pass_through;
   if (lacks_part(from, !is_exclusive || known.rank > 0, to.address, to.count, to.type)) return leave_to_library(known);
@@ -43,6 +44,13 @@ int reduce_scatter(session& in, communicator& known, const completion& how, cons
   const auto all = static_cast<MPI_Count>(std::accumulate(counts.begin(), counts.end(), std::uint64_t{0}));
   if (lacks_buffer(from == MPI_IN_PLACE ? to : from, all, type) || lacks_buffer(to, mine, type))
     return leave_to_library(known);
+  if (known.is_inter()) {
+    if (!how.is_blocking()) return pass_through;
+    if (from == MPI_IN_PLACE) return leave_to_library(known);
+    const auto first = std::accumulate(counts.begin(), counts.begin() + known.rank, std::uint64_t{0});
+    return between_groups::reduce_scatter(in, known, whole(from, all, type), whole(to, mine, type),
+                                          static_cast<MPI_Count>(first), operation);
+  }
   if (known.spans_hosts())
     return across_hosts::run(in, known, how, across_hosts::reduce_scatter(known, from, to, counts, type, operation));
   if (how.is_blocking()) return collectives::reduce_scatter(in, known, from, to, counts, type, operation);
@@ -53,12 +61,15 @@ int reduce_scatter(session& in, communicator& known, const completion& how, cons
 // Empty: one is less than 0, which the library reports.
 template <class Count>
 std::vector<std::uint64_t> counts_of(const communicator& known, const Count* counts) {
-  if (counts == nullptr || std::any_of(counts, counts + known.size(), [](Count count) { return count < 0; })) return {};
-  return {counts, counts + known.size()};
+  if (counts == nullptr ||
+      std::any_of(counts, counts + known.size_of_own_group(), [](Count count) { return count < 0; }))
+    return {};
+  return {counts, counts + known.size_of_own_group()};
 }
 std::vector<std::uint64_t> equal_counts(const communicator& known, MPI_Count count) {
   if (count < 0) return {};
-  return std::vector<std::uint64_t>(static_cast<std::size_t>(known.size()), static_cast<std::uint64_t>(count));
+  return std::vector<std::uint64_t>(static_cast<std::size_t>(known.size_of_own_group()),
+                                    static_cast<std::uint64_t>(count));
 }
 
 }  // namespace

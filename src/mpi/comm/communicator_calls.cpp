@@ -30,7 +30,7 @@ touch_order hint_of(MPI_Comm of) {
   session* const in = session::active();
   if (in == nullptr) return touch_order::unknown;
   const call_guard guard(*in);
-  const communicator* const known = communicators::find(of);
+  const communicator* const known = communicators::find_any(of);
   return known == nullptr ? touch_order::unknown : known->touched;
 }
 touch_order hint_in(MPI_Info info) { return communicator_hints::in(info).value_or(touch_order::unknown); }
@@ -50,7 +50,7 @@ int free_with(MPI_Comm* comm, Free&& free) {
   std::uint64_t context = 0;  // never given twice; 0: not intercepted
   {
     const call_guard guard(*in);
-    if (communicator* const known = communicators::find(handle)) {
+    if (communicator* const known = communicators::find_any(handle)) {
       context = known->context;
       // Nonblocking collectives of Open MPI 4.1.4 use the handle after it is freed: it goes with the last request.
       if (known->spans_hosts() && known->users > 0) {
@@ -69,7 +69,8 @@ int free_with(MPI_Comm* comm, Free&& free) {
   return error;
 }
 
-// The library returns the handle at once. If it does not, the duplicate is the library's on all ranks.
+// The library returns the handle at once. If it does not, the duplicate is the library's on all ranks, as is that of an
+// inter-communicator: its groups would need two rounds of messages to agree, and ranks that compute would hold them up.
 int note_nonblocking(int error, MPI_Comm of, const MPI_Comm* made, MPI_Request* handle, touch_order touched) {
   session* const in = session::active();
   if (error != MPI_SUCCESS || in == nullptr || *made == MPI_COMM_NULL) return error;
@@ -127,8 +128,14 @@ TRIREME_EXPORTED int MPI_Comm_split(MPI_Comm comm, int colour, int key, MPI_Comm
 TRIREME_EXPORTED int MPI_Comm_split_type(MPI_Comm comm, int type, int key, MPI_Info info, MPI_Comm* made) {
   return make_together(comm, made, [&] { return PMPI_Comm_split_type(comm, type, key, info, made); });
 }
+// The leaders of the groups wait for each other in the library.
+TRIREME_EXPORTED int MPI_Intercomm_create(MPI_Comm local, int leader, MPI_Comm peers, int remote_leader, int tag,
+                                          MPI_Comm* made) {
+  return make_together(local, made,
+                       [&] { return PMPI_Intercomm_create(local, leader, peers, remote_leader, tag, made); });
+}
 TRIREME_EXPORTED int MPI_Intercomm_merge(MPI_Comm comm, int high, MPI_Comm* made) {
-  return note(PMPI_Intercomm_merge(comm, high, made), made);
+  return make_together(comm, made, [&] { return PMPI_Intercomm_merge(comm, high, made); });
 }
 TRIREME_EXPORTED int MPI_Cart_create(MPI_Comm comm, int dimensions, const int sizes[], const int periodic[],
                                      int reorder, MPI_Comm* made) {

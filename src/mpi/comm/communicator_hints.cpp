@@ -36,7 +36,7 @@ void set(MPI_Comm comm, touch_order touched) {
   session* const active = session::active();
   if (active == nullptr) return;
   const call_guard guard(*active);
-  if (communicator* const known = communicators::find(comm)) known->touched = touched;
+  if (communicator* const known = communicators::find_any(comm)) known->touched = touched;
 }
 
 }  // namespace tri::mpi::communicator_hints
@@ -56,7 +56,7 @@ TRIREME_EXPORTED int MPI_Comm_get_info(MPI_Comm comm, MPI_Info* used) {
   session* const active = session::active();
   if (error != MPI_SUCCESS || active == nullptr) return error;
   const call_guard guard(*active);
-  const communicator* const known = communicators::find(comm);
+  const communicator* const known = communicators::find_any(comm);
   if (known == nullptr) return error;
   for (const auto& each : communicator_hints::orders)
     if (each.order == known->touched) PMPI_Info_set(*used, communicator_hints::key, each.name);

@@ -37,7 +37,7 @@ struct agreement {
 // This rank has no operation pending on it any more; others may.
 void leave(const communicator& comm) {
   if (MPI_Comm carrier = comm.carrier; carrier != MPI_COMM_NULL) PMPI_Comm_free(&carrier);
-  if (!comm.barrier->leave_for_good()) return;
+  if (comm.barrier == nullptr || !comm.barrier->leave_for_good()) return;
   session& in = *session::active();
   collectives::release_plan_memory(in, comm);
   in.ranks().blocks().release(comm.barrier);
@@ -55,6 +55,13 @@ agreement new_agreement(session& in, std::size_t members) {
 }
 
 // With the call guard.
+void remember(std::unique_ptr<communicator> made) {
+  const MPI_Comm handle = made->handle;
+  // A handle that the library reuses has been freed, but the freeing thread has not recorded it yet.
+  if (const communicator* const before = communicators::find_any(handle))
+    communicators::forget(handle, before->context);
+  known[abi::word(handle)] = std::move(made);
+}
 void remember(MPI_Comm handle, int rank, std::vector<std::uint32_t> number_of, const agreement& agreed) {
   if (agreed.barrier == 0) return;
   auto made = std::make_unique<communicator>();
@@ -63,9 +70,7 @@ void remember(MPI_Comm handle, int rank, std::vector<std::uint32_t> number_of, c
   made->number_of = std::move(number_of);
   made->context = agreed.context;
   made->barrier = reinterpret_cast<shm_collective*>(agreed.barrier);
-  // A handle that the library reuses has been freed, but the freeing thread has not recorded it yet.
-  if (const communicator* const before = communicators::find(handle)) communicators::forget(handle, before->context);
-  known[abi::word(handle)] = std::move(made);
+  remember(std::move(made));
 }
 
 // Collective over the members; `tell` broadcasts the first one's data to all.
@@ -237,6 +242,49 @@ class duplication final : public nonblocking_operation {
   std::vector<std::uint32_t> number_of_;
 };
 
+// Frees the group.
+std::vector<int> world_ranks_of(const session& in, MPI_Group group) {
+  int size = 0;
+  PMPI_Group_size(group, &size);
+  std::vector<int> ranks(static_cast<std::size_t>(size));
+  std::iota(ranks.begin(), ranks.end(), 0);
+  std::vector<int> in_world(ranks.size());
+  PMPI_Group_translate_ranks(group, size, ranks.data(), in.world_group(), in_world.data());
+  PMPI_Group_free(&group);
+  return in_world;
+}
+
+// Processes that were started later are in no group of ours. All members see the same, of both groups.
+bool are_of_job(const std::vector<int>& world_ranks) {
+  return !world_ranks.empty() && std::ranges::find(world_ranks, MPI_UNDEFINED) == world_ranks.end();
+}
+
+void add_inter(session& in, MPI_Comm handle) {
+  MPI_Group own_group = MPI_GROUP_NULL, remote_group = MPI_GROUP_NULL;
+  PMPI_Comm_group(handle, &own_group);
+  PMPI_Comm_remote_group(handle, &remote_group);
+  const std::vector<int> own = world_ranks_of(in, own_group);
+  std::vector<int> remote = world_ranks_of(in, remote_group);
+  if (!are_of_job(own) || !are_of_job(remote)) return;
+  auto made = std::make_unique<communicator>();
+  made->handle = handle;
+  PMPI_Comm_rank(handle, &made->rank);
+  made->own_group_size = static_cast<int>(own.size());
+  for (const int each : remote) made->number_of.push_back(in.number_of(each));
+  // One group's first member gives the context to the other group, whose first member tells the rest of the one.
+  const bool gives = own[0] < remote[0];
+  if (gives && made->rank == 0) {
+    const call_guard guard(in);
+    made->context = next_context(in);
+  }
+  const int own_root = made->rank == 0 ? MPI_ROOT : MPI_PROC_NULL;
+  for (const bool tells : {gives, !gives})
+    PMPI_Bcast(&made->context, sizeof made->context, MPI_BYTE, tells ? own_root : 0, handle);
+  if (std::ranges::find(made->number_of, on_another_host) != made->number_of.end()) made->world_of = std::move(remote);
+  const call_guard guard(in);
+  remember(std::move(made));
+}
+
 }  // namespace
 
 communicator* communicators::find_among_all(MPI_Comm handle) {
@@ -264,19 +312,11 @@ void communicators::add(MPI_Comm made) {
   if (in == nullptr || made == MPI_COMM_NULL) return;
   int is_inter = 0;
   PMPI_Comm_test_inter(made, &is_inter);
-  if (is_inter != 0) return;
-  int size = 0;
-  PMPI_Comm_size(made, &size);
+  if (is_inter != 0) return add_inter(*in, made);
   MPI_Group group = MPI_GROUP_NULL;
   PMPI_Comm_group(made, &group);
-  std::vector<int> ranks(static_cast<std::size_t>(size));
-  std::iota(ranks.begin(), ranks.end(), 0);
-  std::vector<int> in_world(ranks.size());
-  PMPI_Group_translate_ranks(group, size, ranks.data(), in->world_group(), in_world.data());
-  PMPI_Group_free(&group);
-  // Processes that were started later are in no group of ours. All members see the same.
-  if (std::find(in_world.begin(), in_world.end(), MPI_UNDEFINED) != in_world.end()) return;
-  add_members(*in, made, in_world);
+  const std::vector<int> members = world_ranks_of(*in, group);
+  if (are_of_job(members)) add_members(*in, made, members);
 }
 
 std::unique_ptr<nonblocking_operation> communicators::begin_duplicate(session& in, communicator& of, MPI_Comm made,

@@ -278,6 +278,13 @@ TRIREME_FORTRAN(comm_create_group, (fint * comm, fint* group, fint* tag, fint* m
   const int result = MPI_Comm_create_group(comm_of(comm), PMPI_Group_f2c(*group), *tag, &c);
   give(result, c, made, error);
 }
+TRIREME_FORTRAN(intercomm_create,
+                (fint * local, fint* leader, fint* peers, fint* remote_leader, fint* tag, fint* made, fint* error),
+                (local, leader, peers, remote_leader, tag, made, error)) {
+  MPI_Comm c = MPI_COMM_NULL;
+  const int result = MPI_Intercomm_create(comm_of(local), *leader, comm_of(peers), *remote_leader, *tag, &c);
+  give(result, c, made, error);
+}
 TRIREME_FORTRAN(intercomm_merge, (fint * comm, fint* high, fint* made, fint* error), (comm, high, made, error)) {
   MPI_Comm c = MPI_COMM_NULL;
   const int result = MPI_Intercomm_merge(comm_of(comm), *high != 0 ? 1 : 0, &c);

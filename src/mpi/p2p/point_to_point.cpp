@@ -79,7 +79,7 @@ taken_receive receive_taken(session& in, void* buffer, MPI_Count count, MPI_Data
 
 intercepted_call send_of(const void* buffer, MPI_Count count, MPI_Datatype type, int target, int tag, MPI_Comm comm,
                          send_mode mode) {
-  communicator* const known = communicators::find(comm);
+  communicator* const known = communicators::find_any(comm);
   const bool to_proc_null = target == MPI_PROC_NULL;
   if (known == nullptr || !(to_proc_null || (target >= 0 && target < known->size())) || !is_tag(tag) || count < 0)
     return {};
@@ -90,7 +90,7 @@ intercepted_call send_of(const void* buffer, MPI_Count count, MPI_Datatype type,
 }
 
 intercepted_call receive_of(void* buffer, MPI_Count count, MPI_Datatype type, int source, int tag, MPI_Comm comm) {
-  communicator* const known = communicators::find(comm);
+  communicator* const known = communicators::find_any(comm);
   const bool from_any = source == MPI_ANY_SOURCE;
   const bool from_proc_null = source == MPI_PROC_NULL;
   const bool with_any = tag == MPI_ANY_TAG;

@@ -92,7 +92,7 @@ struct plain_message {
 };
 inline plain_message plain_of(const session& in, const void* buffer, MPI_Count count, MPI_Datatype type, int peer,
                               int tag, MPI_Comm handle) {
-  communicator* const comm = communicators::find(handle);
+  communicator* const comm = communicators::find_any(handle);
   if (comm == nullptr || peer < 0 || peer >= comm->size() || tag < 0 || tag > in.largest_tag() || count < 0) return {};
   if (comm->is_on_another_host(peer)) [[unlikely]]
     return {};

@@ -6,12 +6,15 @@
 
 #include <cstddef>
 #include <map>
+#include <set>
 #include <string>
 
 #include "mpi/conformance/conformance_run.hpp"
 
 namespace mpi_programs {
 namespace {
+
+using namespace std::string_literals;
 
 using testing::ContainsRegex;
 using testing::HasSubstr;
@@ -59,11 +62,12 @@ TEST_P(conformance, statistics_add_up) {
   EXPECT_THAT(ended.errors, ContainsRegex("\ncalls +intercepted +passed through +% intercepted  why passed through\n"));
 }
 
-// Messages between two groups are the library's; those that make the groups are intercepted.
+// An inter-communicator that was made without waiting is the library's; messages between the groups of others are
+// intercepted, and so are those within a group.
 TEST_P(conformance, statistics_say_what_was_passed_through) {
   if (how().name != "drop_in" || ranks() != 3) GTEST_SKIP() << "a matter of the drop-in";
-  const auto counted =
-      run_counted(with(), how(), ranks(), "conformance", "--sizes few --only communicators/between_two_groups");
+  const auto counted = run_counted(with(), how(), ranks(), "conformance",
+                                   "--sizes few --only between_groups/calls_on_one_made_without_waiting");
   EXPECT_EQ(counted.ended.status, 0) << counted.ended.errors;
   std::map<std::string, long> times;
   for (const auto& call : counted.statistics["calls"]) {
@@ -74,6 +78,31 @@ TEST_P(conformance, statistics_say_what_was_passed_through) {
   }
   EXPECT_GT(times[""], 0);
   EXPECT_GT(times["inter-communicator"], 0);
+}
+
+// Left to the library they would give the same results, but for its faults.
+TEST_P(conformance, calls_between_two_groups_are_intercepted) {
+  if ((how().name != "drop_in" || ranks() != 3) && how().name != "two_hosts") GTEST_SKIP() << "a matter of the drop-in";
+  const auto counted = run_counted(with(), how(), ranks(), "conformance", "--sizes few --only between_groups/");
+  EXPECT_EQ(counted.ended.status, 0) << counted.ended.errors;
+  std::set<std::string> intercepted, left;
+  for (const auto& call : counted.statistics["calls"]) {
+    if (call["communicator"].get<std::string>().find(" and ") == std::string::npos) continue;  // "1 and 2 ranks"
+    (call["left_because"] == "" ? intercepted : left).insert(call["call"].get<std::string>());
+  }
+  EXPECT_THAT(
+      left, testing::IsSubsetOf({"MPI_Ireduce", "MPI_Iallreduce", "MPI_Ireduce_scatter", "MPI_Ireduce_scatter_block"}));
+  for (const char* name :
+       {"Send", "Recv", "Isend", "Irecv", "Bsend", "Ssend", "Issend", "Probe", "Iprobe", "Mprobe", "Sendrecv",
+        "Sendrecv_replace", "Send_init", "Recv_init", "Ibarrier", "Ibcast", "Iallreduce"})
+    EXPECT_TRUE(intercepted.contains("MPI_"s + name)) << name;
+  for (const char* name : {"Barrier", "Bcast", "Reduce", "Allreduce", "Reduce_scatter", "Reduce_scatter_block"})
+    EXPECT_TRUE(intercepted.contains("MPI_"s + name)) << name;
+  for (const char* name :
+       {"gather", "gatherv", "scatter", "scatterv", "allgather", "allgatherv", "alltoall", "alltoallv", "alltoallw"}) {
+    EXPECT_TRUE(intercepted.contains("MPI_I"s + name)) << name;
+    EXPECT_TRUE(intercepted.contains("MPI_"s + static_cast<char>(name[0] - 'a' + 'A') + (name + 1))) << name;
+  }
 }
 
 // They run plans: without them these calls would be the library's, and the results the same.

@@ -174,6 +174,7 @@ inline constexpr int MPI_MODE_NOSUCCEED = 16384;
 inline constexpr int MPI_ANY_SOURCE = -1;
 inline constexpr int MPI_ANY_TAG = -2;
 inline constexpr int MPI_PROC_NULL = -3;
+inline constexpr int MPI_ROOT = -4;
 inline constexpr int MPI_UNDEFINED = -32766;
 inline constexpr int MPI_THREAD_SINGLE = 0;
 inline constexpr int MPI_THREAD_FUNNELED = 1024;
@@ -283,6 +284,7 @@ TRIREME_MPI_FUNCTION(Comm_group, MPI_Comm, MPI_Group*)
 TRIREME_MPI_FUNCTION(Comm_idup, MPI_Comm, MPI_Comm*, MPI_Request*)
 TRIREME_MPI_FUNCTION(Comm_idup_with_info, MPI_Comm, MPI_Info, MPI_Comm*, MPI_Request*)
 TRIREME_MPI_FUNCTION(Comm_rank, MPI_Comm, int*)
+TRIREME_MPI_FUNCTION(Comm_remote_group, MPI_Comm, MPI_Group*)
 TRIREME_MPI_FUNCTION(Comm_set_attr, MPI_Comm, int, void*)
 TRIREME_MPI_FUNCTION(Comm_set_errhandler, MPI_Comm, MPI_Errhandler)
 TRIREME_MPI_FUNCTION(Comm_set_info, MPI_Comm, MPI_Info)
@@ -390,6 +392,7 @@ TRIREME_MPI_FUNCTION(Info_set, MPI_Info, const char*, const char*)
 TRIREME_MPI_FUNCTION(Init, int*, char***)
 TRIREME_MPI_FUNCTION(Init_thread, int*, char***, int, int*)
 TRIREME_MPI_FUNCTION(Initialized, int*)
+TRIREME_MPI_FUNCTION(Intercomm_create, MPI_Comm, int, MPI_Comm, int, int, MPI_Comm*)
 TRIREME_MPI_FUNCTION(Intercomm_merge, MPI_Comm, int, MPI_Comm*)
 TRIREME_MPI_FUNCTION(Iprobe, int, int, MPI_Comm, int*, MPI_Status*)
 TRIREME_MPI_FUNCTION(Irecv, void*, int, MPI_Datatype, int, int, MPI_Comm, MPI_Request*)

@@ -52,6 +52,9 @@ enum { largest_size = 4 << 20 };
 
 /* The other rank of this rank's pair: 0 and 1, 2 and 3, ...; MPI_PROC_NULL for an odd one out. */
 int pair_peer(void);
+/* An inter-communicator of the ranks of MPI_COMM_WORLD with even and those with odd numbers. `is_of_library`: made in a
+   way that leaves its messages to the MPI library, whoever else stands between it and the program. */
+MPI_Comm make_between_even_and_odd(int is_of_library);
 /* A signal from one rank to another, on a communicator of its own. */
 void signal_to(int rank);
 void wait_for_signal_of(int rank);
@@ -80,6 +83,7 @@ extern const struct conformance_case persistent_cases[];
 extern const struct conformance_case probe_cases[];
 extern const struct conformance_case datatype_cases[];
 extern const struct conformance_case communicator_cases[];
+extern const struct conformance_case between_groups_cases[];
 extern const struct conformance_case error_cases[];
 extern const struct conformance_case buffer_cases[];
 extern const struct conformance_case thread_cases[];

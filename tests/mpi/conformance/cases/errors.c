@@ -442,11 +442,9 @@ static void handlers_hear_of_truncation_in_waits(void) { hear_of_truncation(1); 
 
 /* An error of a communicator between two groups, in a list with a message of another one: the handler of that other one
    hears nothing. */
-static void truncated_between_groups_among_others(void) {
+static void truncate_among_others(int is_of_library) {
   const int peer = pair_peer();
-  MPI_Comm half, between;
-  MPI_Comm_split(MPI_COMM_WORLD, my_rank % 2, 0, &half);
-  MPI_Intercomm_create(half, 0, MPI_COMM_WORLD, 1 - my_rank % 2, 3, &between);
+  MPI_Comm between = make_between_even_and_odd(is_of_library);
   MPI_Comm_set_errhandler(between, MPI_ERRORS_RETURN); /* MPI_COMM_WORLD keeps MPI_ERRORS_ARE_FATAL */
   if (peer != MPI_PROC_NULL) {
     for (int all_at_once = 0; all_at_once < 2; ++all_at_once) {
@@ -472,8 +470,9 @@ static void truncated_between_groups_among_others(void) {
     }
   }
   MPI_Comm_free(&between);
-  MPI_Comm_free(&half);
 }
+static void truncated_between_groups_among_others(void) { truncate_among_others(0); }
+static void truncated_in_library_among_others(void) { truncate_among_others(1); }
 
 /* What an operation is not defined for: the handler of the communicator hears of it on every rank, also where a rank
    sends only, and nothing is written. The next one comes as always. */
@@ -610,15 +609,13 @@ static int all_have_ended(const MPI_Request* list, int count) {
   return 1;
 }
 
-/* A receive between two groups, which is the library's own, is cut short among requests of ours. The library calls its
+/* A receive that is the library's own is cut short among requests of ours. The library calls its
    handler in the midst of a wait. */
 static void lists_whose_handlers_call_mpi(void) {
   enum { requests = 4, ways = 5 };
   const int peer = pair_peer();
-  MPI_Comm half, between;
+  MPI_Comm between = make_between_even_and_odd(1);
   MPI_Errhandler handler, before;
-  MPI_Comm_split(MPI_COMM_WORLD, my_rank % 2, 0, &half);
-  MPI_Intercomm_create(half, 0, MPI_COMM_WORLD, 1 - my_rank % 2, 3, &between);
   MPI_Comm_create_errhandler(call_mpi_for_communicator, &handler);
   MPI_Comm_get_errhandler(MPI_COMM_WORLD, &before);
   MPI_Comm_set_errhandler(between, handler);
@@ -650,7 +647,6 @@ static void lists_whose_handlers_call_mpi(void) {
   MPI_Errhandler_free(&before);
   MPI_Errhandler_free(&handler);
   MPI_Comm_free(&between);
-  MPI_Comm_free(&half);
 }
 
 static void codes_and_texts(void) {
@@ -760,6 +756,7 @@ const struct conformance_case error_cases[] = {
     {"handlers_hear_of_truncation", 1, handlers_hear_of_truncation},
     {"handlers_hear_of_truncation_in_waits", 2, handlers_hear_of_truncation_in_waits},
     {"truncated_between_groups_among_others", 2, truncated_between_groups_among_others},
+    {"truncated_in_library_among_others", 2, truncated_in_library_among_others},
     {"operations_of_other_types", 1, operations_of_other_types},
     {"gathers_and_scatters_of_less_than_nothing", 1, gathers_and_scatters_of_less_than_nothing},
     {"codes_and_texts", 1, codes_and_texts},

@@ -29,6 +29,7 @@ static const struct conformance_group groups[] = {
     {"probes", probe_cases},
     {"datatypes", datatype_cases},
     {"communicators", communicator_cases},
+    {"between_groups", between_groups_cases},
     {"errors", error_cases},
     {"buffers", buffer_cases},
     {"threads", thread_cases},
@@ -118,6 +119,19 @@ int pair_peer(void) {
   return peer < rank_count ? peer : MPI_PROC_NULL;
 }
 
+MPI_Comm make_between_even_and_odd(int is_of_library) {
+  MPI_Comm half, made, copy;
+  MPI_Request request;
+  MPI_Comm_split(MPI_COMM_WORLD, my_rank % 2, 0, &half);
+  MPI_Intercomm_create(half, 0, MPI_COMM_WORLD, 1 - my_rank % 2, 3, &made);
+  MPI_Comm_free(&half);
+  if (!is_of_library) return made;
+  MPI_Comm_idup(made, &copy, &request);
+  MPI_Wait(&request, MPI_STATUS_IGNORE);
+  MPI_Comm_free(&made);
+  return copy;
+}
+
 void signal_to(int rank) { MPI_Send(NULL, 0, MPI_BYTE, rank, 1, signals); }
 void wait_for_signal_of(int rank) { MPI_Recv(NULL, 0, MPI_BYTE, rank, 1, signals, MPI_STATUS_IGNORE); }
 
@@ -176,7 +190,7 @@ static void say_where_it_hangs(int signal) {
 struct options {
   const char* only;
   const char* skip; /* names with commas around each: ",requests/a,requests/b," */
-  int list; /* the cases that so many ranks would run */
+  int list;         /* the cases that so many ranks would run */
   int verbose;
   int few;
   unsigned hang_limit;
@@ -200,11 +214,11 @@ static struct options read_options(int argc, char** argv) {
                (strcmp(value, "few") == 0 || strcmp(value, "all") == 0)) {
       chosen.few = strcmp(argv[++i], "few") == 0;
     } else {
-      fprintf(
-          stderr,
-          "usage: conformance [--list RANKS] [--only PART-OF-NAME] [--skip ,GROUP/CASE,...,] [--sizes few|all] [--verbose] "
-          "[--hang-limit SECONDS]\n'%s' is not one of these, or lacks its value\n",
-          argv[i]);
+      fprintf(stderr,
+              "usage: conformance [--list RANKS] [--only PART-OF-NAME] [--skip ,GROUP/CASE,...,] [--sizes few|all] "
+              "[--verbose] "
+              "[--hang-limit SECONDS]\n'%s' is not one of these, or lacks its value\n",
+              argv[i]);
       exit(2);
     }
   }

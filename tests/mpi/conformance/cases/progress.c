@@ -78,27 +78,30 @@ static void sends_that_are_tested(void) {
 }
 
 /* A rank that looks for one message lets another arrive, which comes by an inter-communicator. */
-static void probes_let_everything_progress(void) {
+static void let_everything_progress(int is_of_library) {
   const int peer = pair_peer();
-  if (peer == MPI_PROC_NULL) return;
-  MPI_Comm between;
-  MPI_Intercomm_create(MPI_COMM_SELF, 0, MPI_COMM_WORLD, peer, 7, &between);
-  const size_t bytes = largest_size;
-  char* const buffer = allocate(bytes);
-  if (my_rank % 2 == 0) {
-    MPI_Request receive;
-    MPI_Irecv(buffer, (int)bytes, MPI_BYTE, 0, 0, between, &receive);
-    for (int found = 0; !found;) MPI_Iprobe(peer, 1, MPI_COMM_WORLD, &found, MPI_STATUS_IGNORE);
-    MPI_Recv(NULL, 0, MPI_BYTE, peer, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
-    MPI_Wait(&receive, MPI_STATUS_IGNORE);
-    VERIFY(buffer, bytes, 4);
-  } else {
-    fill(buffer, bytes, 4);
-    MPI_Send(buffer, (int)bytes, MPI_BYTE, 0, 0, between);
-    MPI_Send(NULL, 0, MPI_BYTE, peer, 1, MPI_COMM_WORLD);
+  MPI_Comm between = make_between_even_and_odd(is_of_library);
+  if (peer != MPI_PROC_NULL) {
+    const size_t bytes = largest_size;
+    char* const buffer = allocate(bytes);
+    if (my_rank % 2 == 0) {
+      MPI_Request receive;
+      MPI_Irecv(buffer, (int)bytes, MPI_BYTE, my_rank / 2, 0, between, &receive);
+      for (int found = 0; !found;) MPI_Iprobe(peer, 1, MPI_COMM_WORLD, &found, MPI_STATUS_IGNORE);
+      MPI_Recv(NULL, 0, MPI_BYTE, peer, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+      MPI_Wait(&receive, MPI_STATUS_IGNORE);
+      VERIFY(buffer, bytes, 4);
+    } else {
+      fill(buffer, bytes, 4);
+      MPI_Send(buffer, (int)bytes, MPI_BYTE, my_rank / 2, 0, between);
+      MPI_Send(NULL, 0, MPI_BYTE, peer, 1, MPI_COMM_WORLD);
+    }
+    free(buffer);
   }
-  free(buffer);
   MPI_Comm_free(&between);
+}
+static void probes_let_everything_progress(void) {
+  for (int is_of_library = 0; is_of_library < 2; ++is_of_library) let_everything_progress(is_of_library);
 }
 
 /* Collective operations are begun by all; then one rank blocks until another one has seen the end of its operation: in

@@ -465,11 +465,9 @@ static void cancelling_in_the_race(void) {
 
 /* Persistent requests of a communicator between two groups, in lists with others: those that are not started count for
    nothing. */
-static void inactive_requests_between_groups(void) {
+static void inactive_requests(int is_of_library) {
   const int peer = pair_peer();
-  MPI_Comm half, between;
-  MPI_Comm_split(MPI_COMM_WORLD, my_rank % 2, 0, &half);
-  MPI_Intercomm_create(half, 0, MPI_COMM_WORLD, 1 - my_rank % 2, 3, &between);
+  MPI_Comm between = make_between_even_and_odd(is_of_library);
   if (peer != MPI_PROC_NULL) {
     int in = -1, out = my_rank, far = -1, at = -1, flag = 9, done = -1, indices[4];
     MPI_Status statuses[4];
@@ -531,8 +529,9 @@ static void inactive_requests_between_groups(void) {
     MPI_Request_free(&requests[3]);
   }
   MPI_Comm_free(&between);
-  MPI_Comm_free(&half);
 }
+static void inactive_requests_between_groups(void) { inactive_requests(0); }
+static void inactive_requests_of_library(void) { inactive_requests(1); }
 
 /* Synchronous sends that no receive has got can be taken back, and then end at once: the receiver gets what is sent
    afterwards. (Standard ones may be complete before: their data has left, where others do not reach their memory.) */
@@ -839,9 +838,7 @@ static void files_and_messages_in_one_list(void) {
    second writing has ended, so the first has: they follow each other. */
 static void written_files_wait_for_messages(void) {
   const int peer = pair_peer();
-  MPI_Comm half, between;
-  MPI_Comm_split(MPI_COMM_WORLD, my_rank % 2, 0, &half);
-  MPI_Intercomm_create(half, 0, MPI_COMM_WORLD, 1 - my_rank % 2, 3, &between);
+  MPI_Comm between = make_between_even_and_odd(1);
   if (peer != MPI_PROC_NULL) {
     enum { bytes = 5000 };
     char name[64];
@@ -900,7 +897,6 @@ static void written_files_wait_for_messages(void) {
     free(data);
   }
   MPI_Comm_free(&between);
-  MPI_Comm_free(&half);
 }
 
 const struct conformance_case request_cases[] = {
@@ -918,6 +914,7 @@ const struct conformance_case request_cases[] = {
     {"cancelling_too_late", 2, cancelling_too_late},
     {"cancelling_in_the_race", 2, cancelling_in_the_race},
     {"inactive_requests_between_groups", 2, inactive_requests_between_groups},
+    {"inactive_requests_of_library", 2, inactive_requests_of_library},
     {"cancelled_sends", 2, cancelled_sends},
     {"cancelling_sends_in_the_race", 2, cancelling_sends_in_the_race},
     {"freed_sends_arrive", 2, freed_sends_arrive},

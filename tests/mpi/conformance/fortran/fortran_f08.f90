@@ -9,7 +9,7 @@ program fortran_f08
   real(8), save, asynchronous :: fixed(many)
   type(MPI_Request) :: requests(2)
   type(MPI_Status) :: statuses(2), status
-  type(MPI_Comm) :: half, copy
+  type(MPI_Comm) :: half, copy, between
   type(MPI_Datatype) :: every_third
   type(MPI_Message) :: message
   logical :: flag
@@ -46,6 +46,17 @@ program fortran_f08
   call MPI_Type_free(every_third)
 
   call MPI_Comm_split(MPI_COMM_WORLD, mod(rank, 2), rank, half)
+  ! The first of each half talk; then that of the even ranks tells the odd ones.
+  call MPI_Intercomm_create(half, 0, MPI_COMM_WORLD, 1 - mod(rank, 2), 6, between)
+  count = rank
+  if (rank < 2) call MPI_Sendrecv(rank, 1, MPI_INTEGER, 0, 7, count, 1, MPI_INTEGER, 0, 7, between, status)
+  if (rank < 2 .and. count /= 1 - rank) bad = bad + 1
+  count = 100 + rank
+  i = 0
+  if (mod(rank, 2) == 0) i = merge(MPI_ROOT, MPI_PROC_NULL, rank == 0)
+  call MPI_Bcast(count, 1, MPI_INTEGER, i, between)
+  if (count /= merge(100, 100 + rank, mod(rank, 2) == 1)) bad = bad + 1
+  call MPI_Comm_free(between)
   call MPI_Comm_dup(half, copy)
   call MPI_Comm_free(half)
   call MPI_Comm_rank(copy, i)
