@@ -227,7 +227,7 @@ void teams_go_to_neighbours() {
   constexpr std::uint64_t exchanges = 8;  // barrier, allreduce and scan go both ways
   check(most <= rounds * exchanges * neighbours,
         fmt::format("teams: {} messages at one host, of at most {}", most, rounds * exchanges * neighbours));
-  check(hosts == 1 || most >= 2 * rounds * exchanges / 2, fmt::format("teams: only {} messages at one host", most));
+  check(hosts == 1 || most >= rounds * exchanges / 2, fmt::format("teams: only {} messages at one host", most));
 }
 const case_entry teams_case{"teams_go_to_neighbours", &teams_go_to_neighbours};
 

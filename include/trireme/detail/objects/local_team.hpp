@@ -19,12 +19,15 @@
 #include "trireme/detail/os/function_ref.hpp"
 #include "trireme/detail/sched/pe.hpp"
 
+namespace tri::objects {
+class team_tree;
+}
+
 #pragma GCC visibility push(default)
 
 namespace tri::objects {
 
 class local_team;
-class team_tree;
 
 /// Where a member is in the tree of a collective. Positions count members in the order of the tree (team_tree.hpp);
 /// those of a subtree are a range that begins with its root.
