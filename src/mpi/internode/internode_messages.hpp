@@ -174,7 +174,7 @@ class internode_messages final : private carrier::listener, public wait_observer
   void ask(const open_pull& of, const open_piece& piece, int server);
   void take_offers_of_own();
   void unpack(open_pull& of, const open_piece& piece);
-  void end_if_done(std::deque<open_pull>::iterator which);
+  void end_if_done(open_pull& of);
   void stop_pulling(int server, const message_header& header);
 
   // Other ranks write ticks, too, that may be later than the last poll.

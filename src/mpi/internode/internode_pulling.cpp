@@ -104,7 +104,7 @@ void internode_messages::begin_pull(incoming_message& message, int owner_number,
     receive_pushed(pulls_.back());
   else
     ask_for_pieces(pulls_.back());
-  end_if_done(std::prev(pulls_.end()));
+  end_if_done(pulls_.back());
 }
 
 // The library does not take less than all of it.
@@ -169,7 +169,7 @@ void internode_messages::piece_received(std::uint64_t ticket) {
       endpoint_counters::add(of->is_own ? counters().pieces_received : counters().pieces_received_for_others);
     of->changed = now_;
     ask_for_pieces(*of);
-    return end_if_done(of);
+    return end_if_done(*of);
   }
 }
 
@@ -179,8 +179,7 @@ void internode_messages::unpack(open_pull& of, const open_piece& piece) {
   ranks_.blocks().release(piece.staged);
 }
 
-void internode_messages::end_if_done(std::deque<open_pull>::iterator which) {
-  open_pull& of = *which;
+void internode_messages::end_if_done(open_pull& of) {
   if (!of.open.empty() || (of.next < pieces_of(of) && !of.is_stopped)) return;
   incoming_message& message = *of.message;
   host_messages& owner = *message.owner;
@@ -189,7 +188,7 @@ void internode_messages::end_if_done(std::deque<open_pull>::iterator which) {
   const std::uint32_t next = of.next;
   const auto owner_number = static_cast<std::uint32_t>(of.owner_number);
   if (!of.is_own) --pulls_for_others_;
-  pulls_.erase(which);
+  pulls_.erase(std::ranges::find(pulls_, &of, [](const open_pull& each) { return &each; }));
   if (!is_whole) {
     {
       const guard locked(owner.lock);
@@ -232,7 +231,7 @@ void internode_messages::stop_pulling(int server, const message_header& header) 
   });
   of->next = std::min(of->next, header.piece);
   of->is_stopping = of->is_stopped = true;
-  end_if_done(of);
+  end_if_done(*of);
 }
 
 // The sender of an own message does not answer, and a rank of its host offers it.

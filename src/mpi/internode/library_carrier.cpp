@@ -37,10 +37,7 @@ void erase_indices(std::span<const int> indices, Lists&... lists) {
 }  // namespace
 
 library_carrier::library_carrier(MPI_Comm comm, int largest_tag)
-    : comm_(comm),
-      largest_tag_(largest_tag),
-      arriving_(receives, MPI_REQUEST_NULL),
-      room_(receives * most_bytes) {
+    : comm_(comm), largest_tag_(largest_tag), arriving_(receives, MPI_REQUEST_NULL), room_(receives * most_bytes) {
   for (std::size_t slot = 0; slot < receives; ++slot) post(slot);
 }
 
