@@ -35,7 +35,7 @@ struct endpoint_counters {
   std::atomic<std::uint64_t> helped_ranks{0};         // times that it read the inbox of a rank that was computing
   std::atomic<std::uint64_t> received_for_others{0};  // messages that found their receive then
   std::atomic<std::uint64_t> staged{0};               // left to the rank itself
-  std::atomic<std::uint64_t> pieces_sent{0};  // of large messages between hosts: by their own rank
+  std::atomic<std::uint64_t> pieces_sent{0};          // of large messages between hosts: by their own rank
   std::atomic<std::uint64_t> pieces_sent_for_others{0};
   std::atomic<std::uint64_t> pieces_received{0};
   std::atomic<std::uint64_t> pieces_received_for_others{0};

@@ -3,8 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <string>
 #include <stdexcept>
+#include <string>
 
 #include "objects/teams/local_teams.hpp"
 #include "trireme/detail/objects/pe_objects.hpp"
