@@ -18,7 +18,7 @@ inline constexpr std::uint32_t no_slot = ~std::uint32_t{0};
 /// A large message on its way out. The generation is odd while there is one.
 struct outgoing_message {
   std::uint32_t generation = 0;
-  std::uint32_t next_piece = 0;  // the first that nobody has sent
+  std::uint32_t next_piece = 0;  // the first that no rank has sent
   std::uint32_t sent = 0;        // pieces whose data is free again
   int offered_by = -1;           // number of the rank that waits and has said so to the receiver's host
   std::uint64_t changed = 0;     // tick of the last change of the above
@@ -39,7 +39,7 @@ struct host_messages {
   std::uint32_t free_slot = no_slot;     // the first of a list
   std::uint32_t tables = 0;              // of `outgoing`, each twice as large as the one before; they stay for good
   outgoing_message* outgoing[20] = {};
-  alignas(64) std::atomic<std::uint32_t> matched{0};  // hint: incoming messages that nobody pulls
+  alignas(64) std::atomic<std::uint32_t> matched{0};  // hint: incoming messages that no rank pulls
   std::atomic<std::uint32_t> sending{0};              // hint: outgoing messages
   std::atomic<bool> waits{false};                     // hint: the rank waits in MPI, and helps itself
 

@@ -18,8 +18,8 @@ struct incoming_message : send_record {
   host_messages* owner = nullptr;  // of its receiver
   incoming_message* next = nullptr;
   int puller = -1;                // number of the rank that asks for its pieces
-  std::uint32_t next_piece = 0;   // the first that nobody has asked for
-  std::uint64_t waits_since = 0;  // tick at which its receiver has first seen that nobody pulls it; 0: it has not
+  std::uint32_t next_piece = 0;   // the first that no rank has asked for
+  std::uint64_t waits_since = 0;  // tick at which its receiver has first seen that no rank pulls it; 0: it has not
   std::atomic<receive_record*> receive{nullptr};
   std::atomic<std::uint32_t>* matched = nullptr;  // the owner's count
 

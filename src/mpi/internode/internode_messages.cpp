@@ -61,12 +61,11 @@ void internode_messages::handle_header(int from, const message_header& header, s
     case header_kind::pull:
       return serve_pull(from, header);
     case header_kind::withdraw:
-      if (header.epoch == epoch_) withdrawals_.emplace_back(from, header);  // otherwise it has been told `stopped`
+      if (header.epoch == epoch_) withdrawals_.emplace_back(from, header);  // otherwise `stopped` was sent
       return;
     case header_kind::stopped:
       std::erase_if(offers_, [&](const offer& each) {
-        return each.server == from && each.header.epoch == header.epoch && each.header.from == header.from &&
-               each.header.to == header.to && each.header.sequence == header.sequence;
+        return each.server == from && each.header.epoch == header.epoch && each.header.is_of_same_message(header);
       });
       return stop_pulling(from, header);
     case header_kind::released:
@@ -84,12 +83,12 @@ void internode_messages::handle_header(int from, const message_header& header, s
 
 void internode_messages::eager_arrived(const message_header& header, std::span<const std::byte> data) {
   const guard locked(own_.lock);
-  ++own_.expected[header.from];  // all before it have been handled of
+  ++own_.expected[header.from];  // all before it have been heard of
   ranks_.arrived(header.key, data);
   deliver_in_order(own_, number(), header.from);
 }
 
-// It may have been handled of before: from its sender, or from a rank that has offered it. False: it has been received.
+// It may be known already, from its sender or from a rank that has offered it. False: it has been received.
 bool internode_messages::request_arrived(const message_header& header) {
   const auto owner_number = static_cast<int>(places_.number_of[static_cast<std::size_t>(header.to)]);
   host_messages& owner = *of_host_[static_cast<std::size_t>(owner_number)];

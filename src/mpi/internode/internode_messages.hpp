@@ -8,14 +8,15 @@
 //
 // Who takes part (Ouyang 2022, 3.2, for the network):
 // - A receiver that calls MPI pulls its own messages, from their sender.
-// - When nobody gets a piece of a message for a while, a rank of the sender's host that waits *offers* it to all
+// - When no rank gets a piece of a message for a while, a rank of the sender's host that waits *offers* it to all
 //   ranks of the receiver's host: it sends the pieces itself, out of the sender's buffer. If the receiver computes, a
 //   rank there that waits pulls. So none of the two sides depends on a rank that computes.
-// - Who pulls from, and who sends under an offer is in a wait, and leaves it in an orderly way: a rank that has offered
-//   messages first ends what it has begun to send, and then tells all to whom it has offered them (`stopped`). A rank
-//   that pulls under an offer says that it wants no more (`withdraw`), and stays until the answer: `released` when
-//   nothing is on its way to it any more, or `stopped`. Each waits for ranks that are in MPI until then, too.
+// - A rank that pulls or sends under an offer is in a wait, and leaves it in an orderly way. One that has offered
+//   messages first ends what it has begun to send, and then sends `stopped` to all ranks that it has offered them to.
+//   One that pulls sends `withdraw`, and stays until the answer: `released` when nothing is on its way to it any more,
+//   or `stopped`. Each waits only for ranks that are in MPI until then, too.
 // - What a receiver asks the sender itself for needs none of that: both may take their time, like the library.
+//
 // internode_sending.cpp has what a rank does for senders, internode_pulling.cpp what it does for receivers.
 #pragma once
 
@@ -99,10 +100,6 @@ class internode_messages final : private carrier::listener, public wait_observer
     bool is_stopping = false;  // asks for no more
     bool is_stopped = false;   // and the server knows
     std::vector<open_piece> open;
-    bool is_of(const message_header& other) const {
-      const message_header& mine = message->header;
-      return mine.from == other.from && mine.to == other.to && mine.sequence == other.sequence;
-    }
   };
   // A piece that this rank sends.
   struct sent_piece {
@@ -171,7 +168,7 @@ class internode_messages final : private carrier::listener, public wait_observer
   void begin_pull(incoming_message& message, int owner_number, int server, std::uint32_t epoch);
   void receive_pushed(open_pull& of);
   void ask_for_pieces(open_pull& of);
-  void ask(const open_pull& of, const open_piece& piece, int server);
+  void ask(const open_pull& of, const open_piece& piece);
   void take_offers_of_own();
   void unpack(open_pull& of, const open_piece& piece);
   void end_if_done(open_pull& of);

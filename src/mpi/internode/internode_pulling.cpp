@@ -47,7 +47,7 @@ bool internode_messages::pull_own() {
   return !mine.empty();
 }
 
-// For ranks that compute, where somebody has told us who sends their messages.
+// For ranks that compute, where an offer says which rank sends their messages.
 bool internode_messages::look_at_offers() {
   const bool may_help = is_waiting_ && !is_leaving_ && pulls_for_others_ < most_pulls_for_others;
   const bool looks_at_all = ++looks_ % polls_between_looks == 0;
@@ -132,7 +132,7 @@ void internode_messages::ask_for_pieces(open_pull& of) {
       network_.receive_piece(any_source, piece.tag, {into, piece.bytes}, piece.ticket);
       of.open.push_back(piece);
     }
-    ask(of, piece, of.server);
+    ask(of, piece);
   }
 }
 
@@ -146,14 +146,14 @@ int internode_messages::free_tag() {
   return last_tag_;
 }
 
-void internode_messages::ask(const open_pull& of, const open_piece& piece, int server) {
+void internode_messages::ask(const open_pull& of, const open_piece& piece) {
   message_header header = of.message->header;
   header.kind = header_kind::pull;
   header.bytes = of.bytes;
   header.piece = piece.piece;
   header.tag = piece.tag;
   header.epoch = of.epoch;
-  send_header(server, header);
+  send_header(of.server, header);
 }
 
 void internode_messages::piece_received(std::uint64_t ticket) {
@@ -213,14 +213,14 @@ void internode_messages::end_if_done(open_pull& of) {
 // a receiver has asked the sender for them, too.
 void internode_messages::stop_pulling(int server, const message_header& header) {
   const auto of = std::ranges::find_if(pulls_, [&](const open_pull& each) {
-    return each.server == server && each.epoch == header.epoch && each.is_of(header);
+    return each.server == server && each.epoch == header.epoch && each.message->header.is_of_same_message(header);
   });
   if (of == pulls_.end()) return;
   if (of->is_own) {
     of->server = header.from;
     of->epoch = 0;
     of->is_stopping = false;
-    for (const open_piece& each : of->open) ask(*of, each, of->server);
+    for (const open_piece& each : of->open) ask(*of, each);
     return ask_for_pieces(*of);
   }
   std::erase_if(of->open, [&](const open_piece& each) {
@@ -240,13 +240,14 @@ void internode_messages::take_offers_of_own() {
     if (!each.is_own || each.epoch != 0 || each.open.empty() || each.message->header.kind == header_kind::pushed ||
         !is_past(each.changed, timeout_))
       continue;
-    const auto found = std::ranges::find_if(
-        offers_, [&](const offer& one) { return one.server != one.header.from && each.is_of(one.header); });
+    const auto found = std::ranges::find_if(offers_, [&](const offer& one) {
+      return one.server != one.header.from && each.message->header.is_of_same_message(one.header);
+    });
     if (found == offers_.end()) continue;
     each.server = found->server;
     each.epoch = found->header.epoch;
     each.changed = now_;
-    for (const open_piece& piece : each.open) ask(each, piece, each.server);
+    for (const open_piece& piece : each.open) ask(each, piece);
   }
 }
 

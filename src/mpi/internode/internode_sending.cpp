@@ -135,7 +135,7 @@ std::uint32_t internode_messages::take_slot(outgoing_message*& slot) {
 // have been asked, too.
 void internode_messages::serve_pull(int puller, const message_header& pull) {
   const auto owner_number = static_cast<int>(places_.number_of[static_cast<std::size_t>(pull.from)]);
-  if (pull.epoch != 0 && (pull.epoch != epoch_ || is_leaving_)) return;  // has been told so, or will be
+  if (pull.epoch != 0 && (pull.epoch != epoch_ || is_leaving_)) return;  // `stopped` was sent, or will be
   host_messages& owner = *of_host_[static_cast<std::size_t>(owner_number)];
   send_record* record = nullptr;
   {
@@ -210,7 +210,7 @@ void internode_messages::end_piece(const sent_piece& piece) {
   end_send(*complete, is_buffered);
 }
 
-// ---- offers: what nobody pulls may be for a rank that computes
+// ---- offers: what no rank pulls may be for a rank that computes
 
 void internode_messages::offer_messages() {
   if (now_ - looked_for_offers_ < timeout_ / 2) return;

@@ -35,6 +35,10 @@ struct message_header {
   std::uint32_t piece = 0;
   std::int32_t tag = 0;     // with which the data is sent
   std::uint32_t epoch = 0;  // of the offer; 0: the receiver asks the sender, and both may take their time
+
+  bool is_of_same_message(const message_header& other) const {
+    return from == other.from && to == other.to && sequence == other.sequence;
+  }
 };
 
 /// How messages travel, by their bytes. All ranks have the same.
