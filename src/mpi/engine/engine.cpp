@@ -156,7 +156,8 @@ send_record& engine::new_send(const message_key& key, const user_buffer& data, c
 
 send_record* engine::make_send(const message_key& key, const user_buffer& data, send_mode mode) {
   send_record& record = new_send(key, data, as_reached_by_all(data), mode == send_mode::buffered);
-  record.target = to_another_host;
+  record.target = on_another_host;
+  record.is_buffered = mode == send_mode::buffered;
   return &record;
 }
 
@@ -257,7 +258,7 @@ bool engine::cancel(send_record& record, std::uint32_t target) {
 }
 
 void engine::release(send_record* record) {
-  if (has_domains_ && record->target != to_another_host) --open_sends_[record->target];
+  if (has_domains_ && record->target != on_another_host) --open_sends_[record->target];
   record->~send_record();
   blocks_.release(record);
 }

@@ -73,14 +73,15 @@ struct unexpected_message : arrived_message {
   std::byte* data() { return reinterpret_cast<std::byte*>(this + 1); }
 };
 
-/// In place of a number on the host.
-inline constexpr std::uint32_t to_another_host = ~std::uint32_t{0};
+/// In place of a number on the host: the rank is on another one.
+inline constexpr std::uint32_t on_another_host = ~std::uint32_t{0};
 
 /// A message whose data stays with the sender until it is copied. Memory of the sender.
 struct send_record : unexpected_message {
   user_buffer buffer;
   endpoint* owner = nullptr;
-  std::uint32_t target = 0;  // its destination rank, or to_another_host
+  std::uint32_t target = 0;  // its destination rank, or on_another_host
+  bool is_buffered = false;  // the program does not wait for it: it is released when it is complete
   std::atomic<progress_state> state{progress_state::under_way};
 
   bool is_complete() const {

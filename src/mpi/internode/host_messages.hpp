@@ -25,7 +25,6 @@ struct outgoing_message {
   std::uint32_t offers = 0;      // made so far
   std::uint32_t next_free = no_slot;
   send_record* record = nullptr;
-  bool is_buffered = false;  // the program does not wait for the record
   message_header request;
 
   bool is_open() const { return generation % 2 != 0; }

@@ -90,8 +90,8 @@ void internode_messages::eager_arrived(const message_header& header, std::span<c
 
 // It may be known already, from its sender or from a rank that has offered it. False: it has been received.
 bool internode_messages::request_arrived(const message_header& header) {
-  const auto owner_number = static_cast<int>(places_.number_of[static_cast<std::size_t>(header.to)]);
-  host_messages& owner = *of_host_[static_cast<std::size_t>(owner_number)];
+  const int owner_number = number_of(header.to);
+  host_messages& owner = messages_of(owner_number);
   const guard locked(owner.lock);
   if (find(owner, header.from, header.sequence) != nullptr) return true;
   if (is_before(header.sequence, owner.expected[header.from])) return false;

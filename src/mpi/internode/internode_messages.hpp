@@ -111,7 +111,6 @@ class internode_messages final : private carrier::listener, public wait_observer
     bool is_offered = false;  // the puller stays in MPI for it, so this rank does, too
     // All of a message that is pushed, which has no slot.
     send_record* pushed = nullptr;
-    bool is_buffered = false;
   };
   // What a rank of another host has offered to send, of a message to a rank of this host.
   struct offer {
@@ -154,7 +153,7 @@ class internode_messages final : private carrier::listener, public wait_observer
   send_record* begin_rendezvous(message_header& header, const user_buffer& data, send_mode mode);
   std::uint32_t take_slot(outgoing_message*& slot);
   std::byte* staged_copy(const user_buffer& from, std::uint64_t offset, std::size_t bytes);
-  void end_send(send_record& record, bool is_buffered);
+  void end_send(send_record& record);
   void serve_pull(int puller, const message_header& pull);
   void end_piece(const sent_piece& piece);
   void offer_messages();
@@ -195,6 +194,9 @@ class internode_messages final : private carrier::listener, public wait_observer
     return owner_number == number() || buffer.is_for_everybody(ranks_.options().kernel_copies);
   }
   endpoint_counters& counters() const { return ranks_.own().counters; }
+  // On the host, of a rank that is there.
+  int number_of(int rank) const { return static_cast<int>(places_.number_of[static_cast<std::size_t>(rank)]); }
+  host_messages& messages_of(int number) const { return *of_host_[static_cast<std::size_t>(number)]; }
   int number() const { return static_cast<int>(ranks_.number()); }
 
   engine& ranks_;

@@ -53,8 +53,8 @@ bool internode_messages::look_at_offers() {
   const bool looks_at_all = ++looks_ % polls_between_looks == 0;
   for (std::size_t i = 0; i < offers_.size();) {
     const auto [header, server] = offers_[i];
-    const auto owner_number = static_cast<int>(places_.number_of[static_cast<std::size_t>(header.to)]);
-    host_messages& owner = *of_host_[static_cast<std::size_t>(owner_number)];
+    const int owner_number = number_of(header.to);
+    host_messages& owner = messages_of(owner_number);
     // relaxed: hints
     const bool may_need_help = may_help && owner_number != number() &&
                                owner.matched.load(std::memory_order_relaxed) > 0 &&

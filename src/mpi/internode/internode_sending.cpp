@@ -69,7 +69,7 @@ void internode_messages::answer(int from) {
 send_record* internode_messages::push(message_header& header, const user_buffer& data, send_mode mode) {
   send_record* const record = ranks_.make_send(header.key, data, mode);
   const user_buffer& buffer = record->buffer;
-  sent_piece piece{.pushed = record, .is_buffered = mode == send_mode::buffered};
+  sent_piece piece{.pushed = record};
   try {
     if (buffer.type != nullptr) piece.staged = staged_copy(buffer, 0, data.bytes);
   } catch (...) {
@@ -103,7 +103,6 @@ send_record* internode_messages::begin_rendezvous(message_header& header, const 
     slot->offered_by = -1;
     slot->changed = options_.clock();
     slot->record = record;
-    slot->is_buffered = mode == send_mode::buffered;
     slot->request = header;
   }
   own_.sending.fetch_add(1, std::memory_order_relaxed);  // relaxed: a hint
@@ -134,9 +133,9 @@ std::uint32_t internode_messages::take_slot(outgoing_message*& slot) {
 // A rank of the receiver's host wants a piece. Pieces are sent in their order, and once: another rank of this host may
 // have been asked, too.
 void internode_messages::serve_pull(int puller, const message_header& pull) {
-  const auto owner_number = static_cast<int>(places_.number_of[static_cast<std::size_t>(pull.from)]);
+  const int owner_number = number_of(pull.from);
   if (pull.epoch != 0 && (pull.epoch != epoch_ || is_leaving_)) return;  // `stopped` was sent, or will be
-  host_messages& owner = *of_host_[static_cast<std::size_t>(owner_number)];
+  host_messages& owner = messages_of(owner_number);
   send_record* record = nullptr;
   {
     const guard locked(owner.lock);
@@ -179,13 +178,13 @@ void internode_messages::piece_sent(std::uint64_t ticket) {
   sending_.erase(found);
   if (piece.staged != nullptr) ranks_.blocks().release(piece.staged);
   if (piece.pushed != nullptr)
-    end_send(*piece.pushed, piece.is_buffered);
+    end_send(*piece.pushed);
   else
     end_piece(piece);
 }
 
-void internode_messages::end_send(send_record& record, bool is_buffered) {
-  if (is_buffered)
+void internode_messages::end_send(send_record& record) {
+  if (record.is_buffered)
     ranks_.release(&record);
   else
     ranks_.complete_sent(record);
@@ -193,21 +192,19 @@ void internode_messages::end_send(send_record& record, bool is_buffered) {
 
 // The last one completes the send.
 void internode_messages::end_piece(const sent_piece& piece) {
-  host_messages& owner = *of_host_[static_cast<std::size_t>(piece.owner_number)];
+  host_messages& owner = messages_of(piece.owner_number);
   send_record* complete = nullptr;
-  bool is_buffered = false;
   {
     const guard locked(owner.lock);
     outgoing_message& slot = *owner.slot(piece.slot);
     if (++slot.sent < piece.pieces) return;
     complete = slot.record;
-    is_buffered = slot.is_buffered;
     ++slot.generation;
     slot.next_free = owner.free_slot;
     owner.free_slot = piece.slot;
   }
   owner.sending.fetch_sub(1, std::memory_order_relaxed);  // relaxed: a hint
-  end_send(*complete, is_buffered);
+  end_send(*complete);
 }
 
 // ---- offers: what no rank pulls may be for a rank that computes
@@ -216,8 +213,8 @@ void internode_messages::offer_messages() {
   if (now_ - looked_for_offers_ < timeout_ / 2) return;
   looked_for_offers_ = now_;
   for (const int rank : ranks_of_host_of(places_.rank)) {
-    const auto owner_number = static_cast<int>(places_.number_of[static_cast<std::size_t>(rank)]);
-    host_messages& owner = *of_host_[static_cast<std::size_t>(owner_number)];
+    const int owner_number = number_of(rank);
+    host_messages& owner = messages_of(owner_number);
     // relaxed: hints
     if (owner.sending.load(std::memory_order_relaxed) == 0 ||
         (owner_number != number() && owner.waits.load(std::memory_order_relaxed)))
@@ -251,7 +248,7 @@ void internode_messages::offer_messages() {
 
 // All pieces have been sent.
 bool internode_messages::is_over(const made_offer& one) const {
-  host_messages& owner = *of_host_[static_cast<std::size_t>(one.owner_number)];
+  host_messages& owner = messages_of(one.owner_number);
   const guard locked(owner.lock);
   return !owner.slot(one.header.slot)->is(one.header.generation);
 }
@@ -266,7 +263,7 @@ void internode_messages::withdraw_offers() {
   for (const made_offer& each : made_offers_) {
     message_header header = each.header;
     {
-      host_messages& owner = *of_host_[static_cast<std::size_t>(each.owner_number)];
+      host_messages& owner = messages_of(each.owner_number);
       const guard locked(owner.lock);
       outgoing_message& slot = *owner.slot(header.slot);
       if (!slot.is(header.generation)) continue;  // all pieces have been sent
@@ -288,7 +285,7 @@ void internode_messages::withdraw_offers() {
 void internode_messages::answer_withdrawals() {
   for (std::size_t i = 0; i < withdrawals_.size();) {
     const auto [puller, of] = withdrawals_[i];
-    const auto owner_number = static_cast<int>(places_.number_of[static_cast<std::size_t>(of.from)]);
+    const int owner_number = number_of(of.from);
     if (std::ranges::any_of(sending_, [&, puller = puller, &of = of](const auto& each) {
           const sent_piece& piece = each.second;
           return piece.is_offered && piece.puller == puller && piece.owner_number == owner_number &&
@@ -300,7 +297,7 @@ void internode_messages::answer_withdrawals() {
     message_header answer = of;
     withdrawals_.erase(withdrawals_.begin() + static_cast<std::ptrdiff_t>(i));
     {
-      host_messages& owner = *of_host_[static_cast<std::size_t>(owner_number)];
+      host_messages& owner = messages_of(owner_number);
       const guard locked(owner.lock);
       const outgoing_message& slot = *owner.slot(answer.slot);
       if (!slot.is(answer.generation)) continue;  // it has been sent whole

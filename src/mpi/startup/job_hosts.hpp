@@ -7,10 +7,9 @@
 #include <cstdint>
 #include <vector>
 
-namespace tri::mpi {
+#include "mpi/engine/records.hpp"
 
-/// In place of a number on the host: the rank is on another one.
-inline constexpr std::uint32_t on_another_host = ~std::uint32_t{0};
+namespace tri::mpi {
 
 struct job_hosts {
   MPI_Comm of_host = MPI_COMM_WORLD;  ///< the ranks of this host
