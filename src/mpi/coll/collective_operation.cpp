@@ -5,6 +5,8 @@
 
 namespace tri::mpi::collectives {
 
+std::size_t bytes_of(const elements& of) { return static_cast<std::size_t>(of.count) * datatypes::find(of.type).bytes; }
+
 void operation::begin(bool is_send, const elements& data, int peer) {
   if (comm_.is_on_another_host(peer)) crosses_hosts_ = true;
   message& made = open_.emplace_back();

@@ -26,6 +26,9 @@ struct elements {
 /// Between buffers of this process, of one type signature.
 void copy(const elements& from, const elements& to);
 
+/// Packed.
+std::size_t bytes_of(const elements& of);
+
 /// Room for elements of any type, in memory that all ranks of the host can access.
 class scratch_elements {
  public:

@@ -29,8 +29,6 @@ constexpr std::uint64_t most_bytes_sent_directly = std::uint64_t{4} << 10;
 constexpr std::uint64_t most_ranks_of_root = 64;
 constexpr std::uint64_t most_bytes_of_pair = std::uint64_t{16} << 10;  // of ranks, in an all-to-all
 
-std::size_t bytes_of(const elements& of) { return static_cast<std::size_t>(of.count) * datatypes::find(of.type).bytes; }
-
 std::uint64_t ranks_of(const communicator& comm) { return static_cast<std::uint64_t>(comm.size()); }
 
 bool fits(const communicator& comm, std::uint64_t bytes) { return can_run_plans(comm) && bytes <= most_bytes; }
@@ -167,8 +165,7 @@ plan allreduce(const communicator& comm, const void* from, const elements& to, M
 plan scan(const communicator& comm, const void* from, const elements& to, MPI_Op operation, bool is_exclusive) {
   const std::uint64_t bytes = bytes_of(to);
   if (!fits(comm, bytes) || !element_form::of(to.type) || !comm.hosts->are_in_order) return {};
-  return planned_request::of_elements(is_exclusive ? coll::collective::exscan : coll::collective::scan, "multi_object",
-                                      from, to.address, vector_of(to), to.type, operation);
+  return scan_in_parts(from, to, operation, is_exclusive);
 }
 
 plan reduce_scatter(const communicator& comm, const void* from, void* to, std::span<const std::uint64_t> counts,
@@ -176,10 +173,7 @@ plan reduce_scatter(const communicator& comm, const void* from, void* to, std::s
   const std::uint64_t all = std::accumulate(counts.begin(), counts.end(), std::uint64_t{0});
   const buffer_type& of_type = datatypes::find(type);
   if (!fits(comm, all * of_type.bytes) || !element_form::of(type) || !comm.hosts->are_in_order) return {};
-  const bool is_uniform = std::ranges::adjacent_find(counts, std::ranges::not_equal_to()) == counts.end();
-  return planned_request::of_elements(
-      coll::collective::reduce_scatter, "multi_object", from, to,
-      is_uniform ? coll::block_layout::uniform(counts[0]) : coll::block_layout::of_table(counts), type, operation);
+  return scattered_sum_in_parts(from, to, counts, type, operation);
 }
 
 plan gather(const communicator& comm, const elements& mine, const elements& whole, int root) {

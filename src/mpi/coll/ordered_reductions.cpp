@@ -49,8 +49,6 @@ part sum_of_few(session& in, communicator& comm, const void* own, std::size_t by
   return result;
 }
 
-std::size_t bytes_of(const elements& of) { return static_cast<std::size_t>(of.count) * datatypes::find(of.type).bytes; }
-
 // Each rank waits for the prefix of the one before it, and none for those behind it.
 int scan_in_chain(session& in, communicator& comm, const void* from, const elements& to, MPI_Op operation,
                   bool is_exclusive) {
