@@ -7,12 +7,44 @@ namespace tri::mpi::collectives {
 
 std::size_t bytes_of(const elements& of) { return static_cast<std::size_t>(of.count) * datatypes::find(of.type).bytes; }
 
+// Contiguous elements, inside the host. False: the message has ended at once, as short ones mostly do.
+bool operation::begin_plain(bool is_send, const user_buffer& data, int peer, transfer& made) {
+  const message_key key{comm_.context | 1, is_send ? comm_.rank : peer, identity_.tag};
+  if (is_send) {
+    send_record* const record = in_.ranks().send(comm_.number_of[static_cast<std::size_t>(peer)], key, data);
+    if (record == nullptr) return false;
+    made.set_pending(*record);
+    return true;
+  }
+  found_message found = {};
+  receive_record* const record = in_.ranks().receive(key, data, comm_.touched, found);
+  if (record == nullptr && found.bytes == data.bytes) return false;
+  made.set_pending(record, found);
+  return true;
+}
+
 void operation::begin(bool is_send, const elements& data, int peer) {
-  if (comm_.is_on_another_host(peer)) crosses_hosts_ = true;
+  const buffer_type& type = datatypes::find(data.type);
+  const bool crosses_hosts = comm_.is_on_another_host(peer);
+  transfer begun;
+  if (type.is_plain && !crosses_hosts) {
+    const std::size_t bytes = static_cast<std::size_t>(data.count) * type.bytes;
+    if (!begin_plain(is_send, {static_cast<std::byte*>(data.address), bytes}, peer, begun)) return;
+  }
   message& made = open_.emplace_back();
-  made.arguments = {is_send, send_mode::standard, data.address, data.count, datatypes::find(data.type),
-                    peer,    identity_.tag,       comm_.handle};
-  made.arguments.is_of_collective = true;
+  made.arguments = {.is_send = is_send,
+                    .buffer = data.address,
+                    .count = data.count,
+                    .type = type,
+                    .peer = peer,
+                    .tag = identity_.tag,
+                    .comm = comm_.handle,
+                    .is_of_collective = true};
+  if (type.is_plain && !crosses_hosts) {
+    made.under_way = begun;
+    return;
+  }
+  if (crosses_hosts) crosses_hosts_ = true;
   made.under_way.begin(in_, made.arguments, comm_);
 }
 
@@ -34,14 +66,9 @@ int operation::finish(session& in) {
   return error_;
 }
 
-int operation::wait() {
-  if (!open_.empty()) in_.ranks().wait([this] { return is_done(in_); }, asks_library());
-  return finish(in_);
-}
-
 void copy(const elements& from, const elements& to) {
-  const buffer_type from_type = datatypes::find(from.type);
-  const buffer_type to_type = datatypes::find(to.type);
+  const buffer_type& from_type = datatypes::find(from.type);
+  const buffer_type& to_type = datatypes::find(to.type);
   const std::size_t bytes = std::min(static_cast<std::size_t>(from.count) * from_type.bytes,
                                      static_cast<std::size_t>(to.count) * to_type.bytes);
   if (bytes == 0 || from.address == to.address) return;

@@ -55,7 +55,10 @@ class operation final : public nonblocking_operation {
   void begin_send(const elements& data, int to) { begin(true, data, to); }
   void begin_receive(const elements& data, int from) { begin(false, data, from); }
   /// Returns the first error of the operation so far.
-  int wait();
+  int wait() {
+    if (!open_.empty()) in_.ranks().wait([this] { return is_done(in_); }, asks_library());
+    return !open_.empty() || last_step_ ? finish(in_) : error_;
+  }
 
   bool is_done(session& in) override;
   int finish(session& in) override;
@@ -74,6 +77,7 @@ class operation final : public nonblocking_operation {
     transfer under_way;
   };
   void begin(bool is_send, const elements& data, int peer);
+  bool begin_plain(bool is_send, const user_buffer& data, int peer, transfer& made);
 
   session& in_;
   communicator& comm_;

@@ -38,6 +38,10 @@ plan allgather(const communicator& comm, const elements& mine, const elements& w
 plan allgather(const communicator& comm, const elements& mine, const parts& everybodys);
 plan alltoall(const communicator& comm, const elements& from, const elements& to);
 
+/// Blocks of equal size, where no plan runs. Each other host gets one message with the short blocks of all its ranks,
+/// which the first of these hands out.
+int scatter_by_messages(session& in, communicator& comm, const parts& everybodys, const elements& mine, int root);
+
 /// Waits for all members, so that none of them needs this rank any more before it joins an operation of the library
 /// that blocks. `pass_through`, unless that fails.
 int arrive(session& in, communicator& comm);

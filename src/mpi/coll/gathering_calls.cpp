@@ -2,6 +2,8 @@
 // messages. An all-to-all in place goes to the library, which buffers what it needs.
 #include <mpi.h>
 
+#include <type_traits>
+
 #include "mpi/coll/collective_forms.hpp"
 #include "mpi/coll/part_arguments.hpp"
 
@@ -72,6 +74,8 @@ int scatter(session& in, communicator& known, const completion& how, const Parts
   const across_hosts::plan plan =
       plan_across(known, from, [&](const elements& whole) { return across_hosts::scatter(known, whole, to, root); });
   if (plan) return collectives::run_planned(in, known, how, *plan);
+  if (known.spans_hosts() && how.is_blocking() && std::is_same_v<Parts, equal_parts>)
+    return across_hosts::scatter_by_messages(in, known, from.all(), to, root);
   return run(in, known, how, [&](operation& all) { begin_scatter(all, from.all(), to, root); });
 }
 template <class Parts>

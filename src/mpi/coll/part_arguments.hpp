@@ -11,6 +11,7 @@ namespace tri::mpi {
 
 inline MPI_Aint extent_of(MPI_Datatype type) {
   MPI_Aint lower = 0, extent = 0;
+  if (type == MPI_BYTE) return 1;
   if (!is_valid(0, type)) return 0;  // the library reports it through the communicator's error handler, unknown here
   PMPI_Type_get_extent(type, &lower, &extent);
   return extent;
@@ -25,7 +26,10 @@ struct equal_parts {
 
   equal_parts(const void* start, MPI_Count each, MPI_Datatype of_type)
       : address(const_cast<void*>(start)), count(each), type(of_type), extent(extent_of(of_type)) {}
-  bool are_valid(int) const { return is_valid(count, type) && !lacks_buffer(address, count, type); }
+  bool are_valid(int) const {
+    if (type == MPI_BYTE && count == 0) return true;
+    return is_valid(count, type) && !lacks_buffer(address, count, type);
+  }
   elements whole(int ranks) const { return {address, count * ranks, type}; }
   parts all() const {
     return {[](const void* description, int rank) {

@@ -52,7 +52,7 @@ void describe(buffer_type& type) {
 
 const buffer_type& datatypes::find_among_all(MPI_Datatype handle) {
   const auto found = known.find(abi::word(handle));
-  if (found != known.end()) return *(last_ = &found->second);
+  if (found != known.end()) return *(recent_[place_of(handle)] = &found->second);
   static const buffer_type invalid;
   if (handle == MPI_DATATYPE_NULL || !may_be_sent(handle)) return invalid;  // it may be committed later
   buffer_type made;
@@ -63,12 +63,12 @@ const buffer_type& datatypes::find_among_all(MPI_Datatype handle) {
     made.is_valid = true;
     describe(made);
   }
-  return *(last_ = &known.emplace(abi::word(handle), made).first->second);
+  return *(recent_[place_of(handle)] = &known.emplace(abi::word(handle), made).first->second);
 }
 
 void datatypes::forget(MPI_Datatype handle) {
   known.erase(abi::word(handle));
-  last_ = nullptr;
+  recent_ = {};
 }
 
 void pack(const void* from, MPI_Count count, const buffer_type& type, std::byte* to) {

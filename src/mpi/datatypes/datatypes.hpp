@@ -3,10 +3,12 @@
 
 #include <mpi.h>
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
 
+#include "mpi/abi/abi.hpp"
 #include "mpi/datatypes/layout/layout.hpp"
 
 namespace tri::mpi {
@@ -23,15 +25,20 @@ struct buffer_type {
 
 class datatypes {
  public:
-  /// The most recently used one is cached.
+  /// The most recently used ones are cached, at most one for each place.
   static const buffer_type& find(MPI_Datatype handle) {
-    return last_ != nullptr && last_->handle == handle ? *last_ : find_among_all(handle);
+    const buffer_type* const recent = recent_[place_of(handle)];
+    return recent != nullptr && recent->handle == handle ? *recent : find_among_all(handle);
   }
   static void forget(MPI_Datatype handle);
 
  private:
+  static constexpr int place_bits = 4;
+  static std::size_t place_of(MPI_Datatype handle) {  // the upper bits of a product depend on all bits of the handle
+    return static_cast<std::size_t>(abi::word(handle) * 0x9e3779b97f4a7c15U >> (64 - place_bits));
+  }
   static const buffer_type& find_among_all(MPI_Datatype handle);
-  static inline const buffer_type* last_ = nullptr;
+  static inline std::array<const buffer_type*, std::size_t{1} << place_bits> recent_ = {};
 };
 
 /// Packed bytes of that many elements to and from a user's buffer. A message may end anywhere, also inside an element.

@@ -88,9 +88,11 @@ const library_fault library_faults[] = {
     {"openmpi", "errors/truncated_between_groups_among_others", library_carries::nothing},
     {"openmpi", "errors/truncated_in_library_among_others", library_carries::between_hosts},
     {"openmpi", "errors/lists_whose_handlers_call_mpi", library_carries::between_hosts},
-    // Gathers and reductions whose counts differ: the programs are erroneous, and each library does something else.
+    // Gathers, scatters and reductions whose counts differ: the programs are erroneous, and each library does something else.
     {"openmpi", "errors/gathers_of_different_counts", library_carries::between_hosts},
     {"mpich", "errors/gathers_of_different_counts", library_carries::nothing},
+    {"openmpi", "errors/scatters_of_different_counts", library_carries::nothing},
+    {"mpich", "errors/scatters_of_different_counts", library_carries::nothing},
     {"openmpi", "errors/large_reductions_of_different_counts", library_carries::between_hosts},
     {"mpich", "errors/large_reductions_of_different_counts", library_carries::between_hosts},
     // MPICH 4.0.2 with 2 ranks: one of these reductions is wrong, and writes outside its buffers.

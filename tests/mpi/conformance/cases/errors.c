@@ -704,6 +704,23 @@ static void gathers_of_different_counts(void) {
   free(part);
 }
 
+/* All ranks expect more than the root sends: an error there, and the communicator works afterwards. */
+static void scatters_of_different_counts(void) {
+  char part[32], all[64 * 16] = {0};
+  MPI_Comm comm;
+  MPI_Comm_dup(MPI_COMM_WORLD, &comm);
+  MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN);
+  for (int root = 0; root < rank_count; ++root) {
+    const int is_root = my_rank == root;
+    const int error = MPI_Scatter(all, 16, MPI_BYTE, part, is_root ? 16 : 24, MPI_BYTE, root, comm);
+    CHECK_EQUAL(error != MPI_SUCCESS, !is_root);
+    int sum = 0;
+    MPI_Allreduce(&my_rank, &sum, 1, MPI_INT, MPI_SUM, comm);
+    CHECK_EQUAL(sum, rank_count * (rank_count - 1) / 2);
+  }
+  MPI_Comm_free(&comm);
+}
+
 /* Reductions of several KiB whose counts differ: an error on all ranks, nothing is written behind a buffer, and the
    communicator works afterwards. */
 static void large_reductions_of_different_counts(void) {
@@ -761,6 +778,7 @@ const struct conformance_case error_cases[] = {
     {"gathers_and_scatters_of_less_than_nothing", 1, gathers_and_scatters_of_less_than_nothing},
     {"codes_and_texts", 1, codes_and_texts},
     {"gathers_of_different_counts", 2, gathers_of_different_counts},
+    {"scatters_of_different_counts", 2, scatters_of_different_counts},
     {"large_reductions_of_different_counts", 2, large_reductions_of_different_counts},
     {NULL, 0, NULL},
 };
