@@ -206,6 +206,9 @@ class operation_table {
       return {made, false};
     return read(there, operation);
   }
+  bool share_a_place(std::uint64_t operation, std::uint64_t other) const {
+    return operation % places_ == other % places_;
+  }
   /// By the last rank that has departed, which then wakes the others.
   void remove(std::uint64_t operation) {
     arena::handed_over(this);

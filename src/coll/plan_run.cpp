@@ -4,15 +4,18 @@
 
 namespace tri::coll {
 
-plan_run::plan_run(const plan& of, operation_table& shared, std::int32_t first_rank, std::uint32_t members,
-                   std::uint64_t operation, std::uint64_t asked, plan_driver& driver)
+plan_run::plan_run(const plan& of, operation_table& shared, entry_order& order, std::int32_t first_rank,
+                   std::uint32_t members, std::uint64_t operation, std::uint64_t asked, plan_driver& driver)
     : steps_(of),
       shared_(shared),
+      order_(order),
       first_rank_(first_rank),
       members_(members),
       operation_(operation),
       asked_(asked),
-      driver_(driver) {}
+      driver_(driver) {
+  order_.expect(shared_, operation_);
+}
 
 bool plan_run::advance(bool helps, std::size_t most_steps) {
   bool worked = false;
@@ -40,6 +43,7 @@ bool plan_run::advance(bool helps, std::size_t most_steps) {
 
 // False: an earlier operation has not ended everywhere.
 bool plan_run::enter() {
+  if (!order_.may_enter(shared_, operation_)) return false;
   auto [record, is_busy] = shared_.find(operation_);
   if (is_busy) return false;
   if (record == nullptr) {
@@ -48,6 +52,7 @@ bool plan_run::enter() {
     record = shared_.add(operation_, made).record;
     if (record != made) driver_.release_record(memory);
   }
+  order_.remove(shared_, operation_);
   record_ = record;
   // A failure that is known is there before the buffers are, which may be null then.
   operation_record::buffers own;

@@ -14,6 +14,7 @@
 #include <limits>
 #include <vector>
 
+#include "coll/entry_order.hpp"
 #include "coll/execution.hpp"
 #include "coll/operation_table.hpp"
 #include "coll/plan.hpp"
@@ -69,9 +70,9 @@ class plan_driver {
 class plan_run {
  public:
   /// All arguments outlive it. `first_rank`: of the host, in the numbers of the plan, with `members` ranks; `operation`
-  /// counts those of the table, the same on all ranks; `asked` is a digest of the request: where it differs, the
-  /// operation fails.
-  plan_run(const plan& of, operation_table& shared, std::int32_t first_rank, std::uint32_t members,
+  /// counts those of the table, the same on all ranks; `order` is of the process; `asked` is a digest of the request:
+  /// where it differs, the operation fails.
+  plan_run(const plan& of, operation_table& shared, entry_order& order, std::int32_t first_rank, std::uint32_t members,
            std::uint64_t operation, std::uint64_t asked, plan_driver& driver);
 
   /// Does what can be done now, up to so many steps. False: there was nothing. `helps`: then steps of others, too.
@@ -114,6 +115,7 @@ class plan_run {
 
   execution steps_;
   operation_table& shared_;
+  entry_order& order_;
   const std::int32_t first_rank_;
   const std::uint32_t members_;
   const std::uint64_t operation_;

@@ -235,6 +235,7 @@ class world {
 
   void start(std::size_t rank) {
     if (runs_.size() < ranks()) runs_.resize(ranks());
+    if (orders_.size() < ranks()) orders_.resize(ranks());
     if (done_.size() < ranks()) done_.resize(ranks());
     memory& mine = memory_[rank];
     const int number = static_cast<int>(rank);
@@ -242,7 +243,7 @@ class world {
     mine.of[1].assign(about_.asked.output_bytes(number) + 1, 0);
     const int host = host_of(rank);
     processes_[rank]->start_operation();
-    runs_[rank] = std::make_unique<plan_run>(plans_[rank], *shared_[static_cast<std::size_t>(host)],
+    runs_[rank] = std::make_unique<plan_run>(plans_[rank], *shared_[static_cast<std::size_t>(host)], orders_[rank],
                                              about_.asked.hosts.first_rank(host),
                                              static_cast<std::uint32_t>(about_.asked.hosts.ranks_of(host)), done_[rank],
                                              number == about_.asks_otherwise ? 2 : 1, *processes_[rank]);
@@ -293,6 +294,7 @@ class world {
   std::vector<record> records_;
   std::vector<memory> memory_;
   std::vector<std::unique_ptr<process>> processes_;
+  std::vector<entry_order> orders_;
   std::vector<std::unique_ptr<plan_run>> runs_;
   std::vector<std::uint64_t> done_;
   std::vector<bool> awake_;

@@ -137,6 +137,7 @@ word expected(const request& asked, int rank, std::size_t operation, std::uint64
 
 void run_rank(int rank, operation_table& shared, const std::vector<chosen>& operations, std::atomic<int>& wrong,
               std::atomic<int>& helped) {
+  entry_order order;
   for (std::size_t n = 0; n < operations.size(); ++n) {
     const chosen& one = operations[n];
     const plan& steps = one.plans[static_cast<std::size_t>(rank)];
@@ -146,7 +147,7 @@ void run_rank(int rank, operation_table& shared, const std::vector<chosen>& oper
     for (std::size_t i = 0; i < input.size(); ++i) input[i] = input_of(rank, n, i);
     thread_driver driver(one.plans, rank, reinterpret_cast<std::byte*>(input.data()),
                          reinterpret_cast<std::byte*>(output.data()), one.failing != rank);
-    plan_run run(steps, shared, 0, static_cast<std::uint32_t>(one.asked.hosts.ranks()), n, 1, driver);
+    plan_run run(steps, shared, order, 0, static_cast<std::uint32_t>(one.asked.hosts.ranks()), n, 1, driver);
     while (!run.has_entered()) run.advance(false, 0);
     if (one.computing == rank) std::this_thread::sleep_for(std::chrono::microseconds(50));
     for (int idle = 0; !run.is_over();) {

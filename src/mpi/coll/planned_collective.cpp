@@ -20,6 +20,8 @@ namespace {
 
 // Of this process, in the order in which they began. With the call guard.
 std::vector<planned_collective*> under_way;
+std::vector<plan_sequence*> sequences;
+coll::entry_order order;
 
 std::byte* allocate(session& in, std::size_t bytes) {
   try {
@@ -175,7 +177,7 @@ planned_collective::planned_collective(session& in, communicator& comm, coll::op
       identity_(identity),
       carried_(comm.carrier) {
   const int host = comm.spans_hosts() ? comm.hosts->host : 0;
-  run_ = std::make_unique<coll::plan_run>(*plan_, shared, request_.hosts.first_rank(host),
+  run_ = std::make_unique<coll::plan_run>(*plan_, shared, order, request_.hosts.first_rank(host),
                                           static_cast<std::uint32_t>(request_.hosts.ranks_of(host)), identity_.number,
                                           digest_of(request_), *this);
   run_->advance(false);
@@ -196,6 +198,8 @@ bool planned_collective::advance_all(bool before_sleep) {
   bool worked = false;
   for (std::size_t i = 0; i < under_way.size(); ++i)
     if (under_way[i]->advance(before_sleep)) worked = true;
+  if (!progress_thread::is_this())
+    for (std::size_t i = 0; i < sequences.size(); ++i) sequences[i]->advance();
   return worked;
 }
 
@@ -216,6 +220,47 @@ bool planned_collective::is_done(session&) {
 int planned_collective::finish(session&) {
   if (!run_->has_failed()) return MPI_SUCCESS;
   return run_->why_failed() == coll::failure::different_arguments ? MPI_ERR_TRUNCATE : MPI_ERR_OTHER;
+}
+
+plan_sequence::plan_sequence(session& in, communicator& comm, std::vector<operation_identity> identities)
+    : in_(in), comm_(comm), identities_(std::move(identities)) {
+  if (identities_.front().table == nullptr) table_of(in, *comm.barrier);
+  for (const operation_identity& each : identities_)
+    if (coll::operation_table* const table = table_for(each)) order.expect(*table, each.number);
+  sequences.push_back(this);
+}
+
+plan_sequence::~plan_sequence() { std::erase(sequences, this); }
+
+coll::operation_table* plan_sequence::table_for(const operation_identity& identity) const {
+  return identity.table != nullptr ? identity.table : static_cast<coll::operation_table*>(comm_.barrier->plan_memory());
+}
+
+bool plan_sequence::advance() {
+  if (is_advancing_) return false;
+  is_advancing_ = true;
+  if (!has_begun_) begin_next();
+  while (plan_ != nullptr && plan_->is_done(in_)) {
+    error_ = plan_->finish(in_);
+    plan_.reset();
+    if (error_ == MPI_SUCCESS) plan_ended(ended_++);
+    begin_next();
+  }
+  is_advancing_ = false;
+  return plan_ == nullptr;
+}
+
+void plan_sequence::begin_next() {
+  has_begun_ = true;
+  if (error_ == MPI_SUCCESS && ended_ < identities_.size()) {
+    if (const std::optional<planned_request> next = plan_of(ended_))
+      plan_ = planned_collective::begin(in_, comm_, identities_[ended_], *next);
+    if (plan_ != nullptr) return;
+    error_ = MPI_ERR_OTHER;  // no memory, which all members find alike
+  }
+  for (std::size_t left = ended_; left < identities_.size(); ++left)
+    if (coll::operation_table* const table = table_for(identities_[left]))
+      order.remove(*table, identities_[left].number);
 }
 
 void* planned_collective::allocate_record(std::size_t bytes) { return in_.ranks().blocks().allocate(bytes); }

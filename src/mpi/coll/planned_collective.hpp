@@ -127,6 +127,41 @@ class planned_collective final : public nonblocking_operation, public coll::plan
   std::vector<std::vector<std::byte>> own_bytes_;
 };
 
+/// Plans one after the other, each an operation of its own. The next one begins as soon as the one before has ended,
+/// also while the program waits for something else.
+class plan_sequence {
+ public:
+  /// `identities`: of the plans; all members have counted them. The constructor of what is derived calls advance().
+  plan_sequence(session& in, communicator& comm, std::vector<operation_identity> identities);
+  virtual ~plan_sequence();
+  plan_sequence(const plan_sequence&) = delete;
+  plan_sequence& operator=(const plan_sequence&) = delete;
+
+  /// True: all have ended, or one has failed.
+  bool advance();
+  int error() const { return error_; }
+
+ protected:
+  /// Nothing: it cannot be run.
+  virtual std::optional<planned_request> plan_of(std::size_t index) = 0;
+  virtual void plan_ended(std::size_t index) = 0;
+  session& in() const { return in_; }
+  communicator& comm() const { return comm_; }
+
+ private:
+  void begin_next();
+  coll::operation_table* table_for(const operation_identity& identity) const;
+
+  session& in_;
+  communicator& comm_;
+  const std::vector<operation_identity> identities_;
+  std::size_t ended_ = 0;
+  int error_ = MPI_SUCCESS;
+  bool has_begun_ = false;
+  bool is_advancing_ = false;  // a step of a plan may look after all others
+  std::unique_ptr<planned_collective> plan_;
+};
+
 /// Waits for it, or leaves it behind a request. `pass_through` where it could not begin.
 int run_planned(session& in, communicator& comm, const completion& how, const planned_request& asked);
 

@@ -86,66 +86,48 @@ across_hosts::plan plan_of_block(const communicator& comm, coll::collective what
                                           : across_hosts::allreduce(comm, from, sums, operation);
 }
 
-// One block after the other, each under a number of its own.
+// Each block is a plan of its own.
 template <class Float>
-class reproducible_operation final : public nonblocking_operation {
+class reproducible_operation final : public nonblocking_operation, private plan_sequence {
  public:
   reproducible_operation(session& in, communicator& comm, std::vector<operation_identity> identities,
                          coll::collective what, const void* from, const elements& to, int root)
-      : in_(in),
-        comm_(comm),
-        identities_(std::move(identities)),
+      : plan_sequence(in, comm, std::move(identities)),
         what_(what),
         contributions_(static_cast<const Float*>(own_part(from, to.address))),
         results_(static_cast<Float*>(to.address)),
         count_(to.count),
         root_(root) {
-    begin_block();
+    advance();
   }
   ~reproducible_operation() override {
-    in_.ranks().wait([this] { return is_done(in_); }, asks_library());
+    in().ranks().wait([this] { return advance(); }, asks_library());
   }
-  bool is_done(session& in) override {
-    while (block_ != nullptr) {
-      if (!block_->is_done(in)) return false;
-      end_block(in);
-      if (error_ == MPI_SUCCESS && ++blocks_ended_ < identities_.size()) begin_block();
-    }
-    return true;
-  }
-  int finish(session&) override { return error_; }
-  bool asks_library() const override { return comm_.spans_hosts(); }
+  bool is_done(session&) override { return advance(); }
+  int finish(session&) override { return error(); }
+  bool asks_library() const override { return comm().spans_hosts(); }
 
  private:
-  std::size_t first() const { return blocks_ended_ * static_cast<std::size_t>(most_elements_of_block); }
-  void begin_block() {
-    const auto left = static_cast<std::size_t>(count_) - first();
+  static std::size_t first_of(std::size_t block) { return block * static_cast<std::size_t>(most_elements_of_block); }
+  std::optional<planned_request> plan_of(std::size_t block) override {
+    const std::size_t first = first_of(block);
+    const std::size_t left = static_cast<std::size_t>(count_) - first;
     sums_.assign(std::min(static_cast<std::size_t>(most_elements_of_block), left), coll::exact_sum<Float>());
-    coll::begin_sums(std::span(contributions_ + first(), sums_.size()), sums_.data());
+    coll::begin_sums(std::span(contributions_ + first, sums_.size()), sums_.data());
     const elements sums{sums_.data(), static_cast<MPI_Count>(sums_.size()), handles_of<Float>().type};
-    const across_hosts::plan plan = plan_of_block(comm_, what_, sums, handles_of<Float>().operation, root_);
-    if (plan) block_ = planned_collective::begin(in_, comm_, identities_[blocks_ended_], *plan);
-    if (block_ == nullptr) error_ = MPI_ERR_OTHER;  // no memory, which all members find alike
+    return plan_of_block(comm(), what_, sums, handles_of<Float>().operation, root_);
   }
-  void end_block(session& in) {
-    error_ = block_->finish(in);
-    block_.reset();
-    if (error_ == MPI_SUCCESS && gets_result(comm_, what_, root_))
-      coll::round_sums(std::span<const coll::exact_sum<Float>>(sums_), results_ + first());
+  void plan_ended(std::size_t block) override {
+    if (gets_result(comm(), what_, root_))
+      coll::round_sums(std::span<const coll::exact_sum<Float>>(sums_), results_ + first_of(block));
   }
 
-  session& in_;
-  communicator& comm_;
-  const std::vector<operation_identity> identities_;  // of the blocks
   const coll::collective what_;
   const Float* contributions_;
   Float* results_;
   const MPI_Count count_;
   const int root_;
   std::vector<coll::exact_sum<Float>> sums_;  // of this block
-  std::size_t blocks_ended_ = 0;
-  int error_ = MPI_SUCCESS;
-  std::unique_ptr<planned_collective> block_;  // null: all have ended, or one has failed
 };
 
 // All are counted when the operation begins, in the order of all members. A persistent one has its table for itself.

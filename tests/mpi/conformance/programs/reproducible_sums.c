@@ -86,6 +86,33 @@ SCANS(floats, float, MPI_FLOAT)
 CHECKED(doubles, double, MPI_DOUBLE, 1e200, 1e-20)
 CHECKED(floats, float, MPI_FLOAT, 1e30, 1e-20)
 
+/* Sums of several blocks go on while their ranks wait for something else: for another sum, or for a message that is
+   sent after the sum. */
+static long beside_each_other(void) {
+  enum { count = 10000 };
+  double* const from = calloc(count, sizeof *from);
+  double* const to = calloc(2 * count, sizeof *to);
+  long wrong = 0;
+  for (int i = 0; i < count; ++i) from[i] = rank == i % ranks;
+  MPI_Request sums[2];
+  for (int i = 0; i < 2; ++i)
+    MPI_Iallreduce(from, to + i * count, count, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD, &sums[i]);
+  for (int i = 0; i < 2; ++i) MPI_Wait(&sums[(i + rank) % 2], MPI_STATUS_IGNORE);
+  for (int i = 0; i < 2 * count; ++i) wrong += to[i] != 1;
+  MPI_Iallreduce(from, to, count, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD, &sums[0]);
+  if (rank == 0) {
+    MPI_Recv(NULL, 0, MPI_BYTE, ranks - 1, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    MPI_Wait(&sums[0], MPI_STATUS_IGNORE);
+  } else {
+    MPI_Wait(&sums[0], MPI_STATUS_IGNORE);
+    if (rank == ranks - 1) MPI_Send(NULL, 0, MPI_BYTE, 0, 0, MPI_COMM_WORLD);
+  }
+  for (int i = 0; i < count; ++i) wrong += to[i] != 1;
+  free(from);
+  free(to);
+  return wrong;
+}
+
 int main(int argc, char** argv) {
   MPI_Init(&argc, &argv);
   MPI_Comm_size(MPI_COMM_WORLD, &ranks);
@@ -94,6 +121,7 @@ int main(int argc, char** argv) {
   const int counts[] = {0, 1, 7, 60, 1000, 4096, 10000};
   long wrong = 0;
   for (size_t i = 0; i < sizeof counts / sizeof *counts; ++i) wrong += doubles(counts[i]) + floats(counts[i]);
+  wrong += beside_each_other();
   long all = 0;
   MPI_Reduce(&wrong, &all, 1, MPI_LONG, MPI_SUM, 0, MPI_COMM_WORLD);
   if (rank == 0) printf("%ld sums differ from the true one\n", all);
