@@ -166,6 +166,12 @@ bool internode_messages::may_leave() {
   return true;
 }
 
+// Whoever pulls under an offer of this rank asks no other one, and the offers are still good.
+void internode_messages::stay() {
+  is_leaving_ = false;
+  for (const auto& [puller, pull] : std::exchange(late_pulls_, {})) serve_pull(puller, pull);
+}
+
 void internode_messages::wait_ends() {
   if (--waiters_ > 0) return;
   begin_leaving();
@@ -173,7 +179,7 @@ void internode_messages::wait_ends() {
     poll();
     ranks_.yield();
   }
-  if (waiters_ > 0) is_leaving_ = false;  // another thread has begun to wait
+  if (waiters_ > 0) stay();
 }
 
 }  // namespace tri::mpi

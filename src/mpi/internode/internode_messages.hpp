@@ -76,6 +76,8 @@ class internode_messages final : private carrier::listener, public wait_observer
   void begin_leaving();
   /// True: no work for others is left, the rank has left. False: poll.
   bool may_leave();
+  /// Takes begin_leaving() back: another thread waits.
+  void stay();
 
  private:
   using guard = std::lock_guard<arena::host_lock>;
@@ -213,6 +215,7 @@ class internode_messages final : private carrier::listener, public wait_observer
   std::vector<made_offer> made_offers_;
   bool has_offered_ = false;                                 // in this epoch
   std::vector<std::pair<int, message_header>> withdrawals_;  // not answered yet, and by whom
+  std::vector<std::pair<int, message_header>> late_pulls_;   // that came while this rank was leaving
   std::uint64_t last_ticket_ = 0;
   int last_tag_ = 0;
   std::uint32_t epoch_ = 1;

@@ -134,7 +134,11 @@ std::uint32_t internode_messages::take_slot(outgoing_message*& slot) {
 // have been asked, too.
 void internode_messages::serve_pull(int puller, const message_header& pull) {
   const int owner_number = number_of(pull.from);
-  if (pull.epoch != 0 && (pull.epoch != epoch_ || is_leaving_)) return;  // `stopped` was sent, or will be
+  if (pull.epoch != 0 && pull.epoch != epoch_) return;  // `stopped` was sent
+  if (pull.epoch != 0 && is_leaving_) {                 // it will be, unless this rank stays
+    late_pulls_.emplace_back(puller, pull);
+    return;
+  }
   host_messages& owner = messages_of(owner_number);
   send_record* record = nullptr;
   {
@@ -278,6 +282,7 @@ void internode_messages::withdraw_offers() {
   made_offers_.clear();
   has_offered_ = false;
   withdrawals_.clear();  // answered by that
+  late_pulls_.clear();
   ++epoch_;
 }
 

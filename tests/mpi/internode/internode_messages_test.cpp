@@ -231,8 +231,7 @@ class job {
   void deliver_at_once() { network_.delivers_at_once_ = true; }
   engine& ranks_of(int rank) { return *members_[static_cast<std::size_t>(rank)]->ranks; }
   internode_messages& messages_of(int rank) { return *members_[static_cast<std::size_t>(rank)]->messages; }
-  // One turn of a wait; true: it has ended, and the rank may compute.
-  bool wait(int rank, const std::function<bool()>& done) {
+  void turn_of_wait(int rank) {
     const auto at = static_cast<std::size_t>(rank);
     internode_messages& messages = messages_of(rank);
     if (!waits_[at]) {
@@ -245,15 +244,25 @@ class job {
     }
     messages.poll();
     ranks_of(rank).find({1, any_source, 99});  // reads the inbox
+  }
+  // True: it has ended, and the rank may compute.
+  bool wait(int rank, const std::function<bool()>& done) {
+    const auto at = static_cast<std::size_t>(rank);
+    turn_of_wait(rank);
     if (!is_leaving_[at]) {
       if (!done()) return false;
       is_leaving_[at] = true;
-      messages.begin_leaving();
+      messages_of(rank).begin_leaving();
     }
-    if (!messages.may_leave()) return false;
+    return leave(rank);
+  }
+  bool leave(int rank) {
+    const auto at = static_cast<std::size_t>(rank);
+    if (!messages_of(rank).may_leave()) return false;
     waits_[at] = is_leaving_[at] = false;
     return true;
   }
+  bool is_in_wait(int rank) const { return waits_[static_cast<std::size_t>(rank)]; }
   // Nothing is left anywhere.
   void check_quiet() {
     for (int turn = 0; turn < 50; ++turn) {
@@ -499,6 +508,42 @@ void begin_with_sender_that_leaves(job& in, std::size_t bytes, int turns) {
        {wait_until(all_done)}});
 }
 
+// Both sides compute, and their neighbours have two threads each: one ends its wait after some turns and begins to
+// leave, and so many turns later the other one begins to wait.
+void begin_with_threads_that_leave(job& in, std::size_t bytes, int turns, int turns_of_leaving) {
+  auto one = std::make_shared<message>(bytes, 7);
+  const auto all_done = [=](job&, int) { return one->has_come() && one->has_left(); };
+  const auto two_threads = [&] {
+    const auto turn = std::make_shared<int>(0);
+    return action([=](job& j, int r) {
+      internode_messages& messages = j.messages_of(r);
+      if (*turn < turns && !all_done(j, r)) {
+        j.turn_of_wait(r);
+      } else if (*turn == turns) {
+        messages.begin_leaving();
+      } else if (*turn > turns && *turn < turns + turns_of_leaving) {
+        messages.poll();
+        j.leave(r);
+      } else {
+        if (*turn == turns + turns_of_leaving && j.is_in_wait(r)) messages.stay();
+        return j.wait(r, [&] { return all_done(j, r); });
+      }
+      ++*turn;
+      return false;
+    });
+  };
+  in.begin({{call([=](job& j, int r) { one->send(j, r, 2, 5); }), compute_until([=] { return one->has_left(); }),
+             wait_until([=](job& j, int r) { return one->end_send(j, r); })},
+            {two_threads()},
+            {call([=](job& j, int r) {
+               one->receive(j, r, 0, 5);
+               j.ranks_of(r).leave();
+             }),
+             compute_until([=] { return one->has_come(); }),
+             wait_until([=](job& j, int r) { return one->end_receive(j, r); })},
+            {two_threads()}});
+}
+
 // The receiver waits for something else for some turns while its message is under way, and looks once more; then both
 // sides compute until their neighbours have done what they waited for.
 void begin_with_receiver_that_leaves(job& in, std::size_t bytes, int turns) {
@@ -693,6 +738,15 @@ TEST(InternodeMessages, ANeighbourMayLeaveAtAnyTime) {
     EXPECT_EQ(explore(begin, 30), "") << turns << " turns";
     EXPECT_EQ(explore_at_random(begin, 100), "") << turns << " turns";
   }
+}
+
+TEST(InternodeMessages, AThreadMayLeaveWhileAnotherOneStays) {
+  for (const int turns : {3, 5, 8, 12})
+    for (const int turns_of_leaving : {1, 2, 4}) {
+      const auto begin = [&](job& in) { begin_with_threads_that_leave(in, 300, turns, turns_of_leaving); };
+      EXPECT_EQ(explore(begin, 40), "") << turns << " turns, " << turns_of_leaving << " of leaving";
+      EXPECT_EQ(explore_at_random(begin, 200), "") << turns << " turns, " << turns_of_leaving << " of leaving";
+    }
 }
 
 TEST(InternodeMessages, MoreMessagesThanTags) {
