@@ -22,18 +22,20 @@ static void in_threads(void* (*run)(void*)) {
   for (int i = 0; i < threads; ++i) pthread_join(started[i], NULL);
 }
 
-/* Thread i of one rank talks to thread i of the other, with tag i. */
+/* Thread i of one rank talks to thread i of the other, with tag i. Some messages go in pieces. */
 static void* own_tag(void* argument) {
+  enum { longest = 3000000 };
   const int tag = *(int*)argument, peer = pair_peer();
-  char* const in = allocate(100000);
-  char* const out = allocate(100000);
+  char* const in = allocate(longest);
+  char* const out = allocate(longest);
   for (int i = 0; i < rounds(); ++i) {
-    const int bytes = (int)(mix((uint64_t)(tag * 1000 + i)) % (i % 10 == 0 ? 100000 : 500));
+    const int bytes = (int)(mix((uint64_t)(tag * 1000 + i)) % (i % 20 == 0 ? longest : i % 10 == 0 ? 100000 : 500));
     MPI_Request request;
     MPI_Status status;
     fill(out, (size_t)bytes, seed_of(my_rank, tag * 1000 + i));
     if (i % 3 == 0) {
-      MPI_Sendrecv(out, bytes, MPI_BYTE, peer, tag, in, 100000, MPI_BYTE, MPI_ANY_SOURCE, tag, MPI_COMM_WORLD, &status);
+      MPI_Sendrecv(out, bytes, MPI_BYTE, peer, tag, in, longest, MPI_BYTE, MPI_ANY_SOURCE, tag, MPI_COMM_WORLD,
+                   &status);
     } else if (i % 3 == 1) {
       MPI_Irecv(in, bytes, MPI_BYTE, peer, tag, MPI_COMM_WORLD, &request);
       MPI_Send(out, bytes, MPI_BYTE, peer, tag, MPI_COMM_WORLD);
