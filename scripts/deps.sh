@@ -33,8 +33,8 @@ packages_of() {
     build) echo ninja-build cmake g++ make pkg-config ccache libhwloc-dev libcli11-dev libfmt-dev \
                 nlohmann-json3-dev libucx-dev libpmix-dev libopenmpi-dev openmpi-bin libmpich-dev mpich \
                 libgtest-dev libgmock-dev ;;
-    test) packages_of build; echo 'clang-16|clang' gfortran iproute2 libcereal-dev 'libomp-16-dev|libomp-dev' libopenblas-dev libsodium23 patch python3 git ;;
-    bench) packages_of build; echo libbenchmark-dev libmimalloc-dev libtbb-dev ;;
+    test) packages_of build; echo 'clang-16|clang' gfortran iproute2 mount libcereal-dev 'libomp-16-dev|libomp-dev' libopenblas-dev libsodium23 patch python3 git ;;
+    bench) packages_of build; echo iproute2 mount libbenchmark-dev libmimalloc-dev libtbb-dev ;;
     demo) packages_of build; echo lammps ;;
     check) packages_of test; packages_of bench; echo clang-format-16 clang-tidy-16 ;;
     results) echo python3 python3-matplotlib ;;
@@ -44,7 +44,7 @@ packages_of() {
     deb-test) packages_of deb; echo lintian mandoc man-db mmdebstrap ;;
     wheels) echo python3 python3-venv ;;
     fresh) echo mmdebstrap git ;;
-    slurm) echo slurmctld slurmd slurm-client munge iproute2 ;;
+    slurm) echo slurmctld slurmd slurm-client munge iproute2 mount ;;
     aarch64) echo ninja-build cmake make pkg-config ccache g++-aarch64-linux-gnu qemu-user mmdebstrap ;;
     all) packages_of test; packages_of bench; packages_of demo; packages_of check; packages_of fuzz; packages_of fresh; packages_of deb-test ;;
     *) echo "scripts/deps.sh: unknown group '$1'" >&2; usage >&2; exit 2 ;;
