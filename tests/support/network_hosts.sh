@@ -18,6 +18,7 @@ if [ "${1-}" != --inside ]; then
   [ $# -ge 2 ] || { sed -n 2,14p "$0" | cut -c3- >&2; exit 2; }
   [ "$(id -u)" = 0 ] || skip "network namespaces need root"
   command -v ip >/dev/null || skip "the command ip is missing (Debian's package iproute2)"
+  command -v mount >/dev/null || skip "the command mount is missing (Debian's package mount)"
   apart=(unshare --mount --pid --fork --kill-child --mount-proc)
   "${apart[@]}" true 2>/dev/null || skip "mount and PID namespaces are not permitted here"
   # PIDs repeat inside; hosts of two jobs have different names, by which MPI libraries name their files. unshare blocks the
