@@ -1,6 +1,7 @@
 #include "mpi/coll/element_operation.hpp"
 
 #include "mpi/rma/accumulated_elements.hpp"
+#include "mpi/startup/session.hpp"
 
 namespace tri::mpi::collectives {
 
@@ -25,6 +26,7 @@ void element_operation::operator()(const void* left, void* sum, MPI_Count count)
                    static_cast<std::size_t>(count));
     return;
   }
+  const program_function running;
 #if MPI_VERSION >= 4
   PMPI_Reduce_local_c(left, sum, count, type_, operation_);
 #else

@@ -50,16 +50,7 @@ int free_with(MPI_Comm* comm, Free&& free) {
   std::uint64_t context = 0;  // never given twice; 0: not intercepted
   {
     const call_guard guard(*in);
-    if (communicator* const known = communicators::find_any(handle)) {
-      context = known->context;
-      // Nonblocking collectives of Open MPI 4.1.4 use the handle after it is freed: it goes with the last request.
-      if (known->spans_hosts() && known->users > 0) {
-        known->is_freed_late = true;
-        communicators::forget(handle, context);
-        *comm = MPI_COMM_NULL;
-        return MPI_SUCCESS;
-      }
-    }
+    if (communicator* const known = communicators::find_any(handle)) context = known->context;
   }
   const int error = free(comm);
   if (error == MPI_SUCCESS && context != 0 && session::active() != nullptr) {

@@ -340,10 +340,6 @@ void communicators::forget(MPI_Comm handle, std::uint64_t context) {
 
 // Freed by the program, and nothing uses it any more.
 void communicators::end(communicator& comm) {
-  if (comm.is_freed_late) {
-    const guard_release released(session::active());
-    PMPI_Comm_free(&comm.handle);
-  }
   leave(comm);
   std::erase_if(freed, [&](const std::unique_ptr<communicator>& each) { return each.get() == &comm; });
 }

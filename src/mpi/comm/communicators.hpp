@@ -42,7 +42,6 @@ struct communicator {
   std::uint64_t users = 0;                                     // requests and messages that were taken
   touch_order touched = touch_order::unknown;                  // what is received, see communicator_hints
   bool is_freed = false;                                       // by the program; `handle` means nothing any more
-  bool is_freed_late = false;                                  // not yet by the library
   std::vector<int> world_of;                        // ranks in MPI_COMM_WORLD, where some are on another host
   std::shared_ptr<const communicator_hosts> hosts;  // of an intracommunicator with members on several hosts, else null
   MPI_Comm carrier = MPI_COMM_NULL;                 // likewise: of the messages of its collectives

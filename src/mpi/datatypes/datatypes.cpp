@@ -44,7 +44,14 @@ void describe(buffer_type& type) {
     type.is_plain = shape->contiguous(2) && (type.bytes == 0 || shape->true_lower_bound == 0);
     if (!type.is_plain) type.shape = in_arena(shape);
   } catch (const unsupported_datatype&) {
-    type.is_plain = false;  // the MPI library packs it
+    type.is_plain = false;
+    MPI_Datatype copy = MPI_DATATYPE_NULL;
+    PMPI_Type_dup(type.handle, &copy);
+    type.packing = {new MPI_Datatype(copy), [](const MPI_Datatype* done) {
+                      MPI_Datatype handle = *done;
+                      PMPI_Type_free(&handle);
+                      delete done;
+                    }};
   }
 }
 
@@ -74,20 +81,28 @@ void datatypes::forget(MPI_Datatype handle) {
 void pack(const void* from, MPI_Count count, const buffer_type& type, std::byte* to) {
   const std::size_t bytes = static_cast<std::size_t>(count) * type.bytes;
   if (bytes == 0) return;
+  if (type.is_plain) {
+    std::memcpy(to, from, bytes);
+    return;
+  }
   if (type.shape != nullptr) {
     pack({type.shape.get(), static_cast<std::uint64_t>(count), const_cast<void*>(from)}, 0, bytes, to);
     return;
   }
-  pack_by_library(from, count, type.handle, to);
+  pack_by_library(from, count, *type.packing, to);
 }
 
 void unpack(const std::byte* from, std::size_t bytes, void* to, MPI_Count count, const buffer_type& type) {
   if (type.bytes == 0 || bytes == 0) return;
+  if (type.is_plain) {
+    std::memcpy(to, from, bytes);
+    return;
+  }
   if (type.shape != nullptr) {
     unpack({type.shape.get(), static_cast<std::uint64_t>(count), to}, 0, bytes, from);
     return;
   }
-  unpack_by_library(from, bytes, to, count, type.handle);
+  unpack_by_library(from, bytes, to, count, *type.packing);
 }
 
 }  // namespace tri::mpi

@@ -21,6 +21,8 @@ struct buffer_type {
   // In the arena: any process that copies a message reads it. Outlives the handle for as long as messages need it. Null
   // for plain types, and when only the MPI library can pack the type.
   std::shared_ptr<const layout> shape;
+  // What the MPI library packs: a duplicate, because the program may free its type while messages need it.
+  std::shared_ptr<const MPI_Datatype> packing = {};
 };
 
 class datatypes {

@@ -9,8 +9,11 @@
 #include <cstdint>
 #include <memory>
 #include <mutex>
+#include <optional>
+#include <utility>
 #include <vector>
 
+#include "coll/cost_parameters.hpp"
 #include "mpi/engine/engine.hpp"
 #include "mpi/internode/internode_messages.hpp"
 #include "mpi/startup/job_hosts.hpp"
@@ -42,6 +45,8 @@ class session {
   int largest_tag() const { return largest_tag_; }
   MPI_Group world_group() const { return world_group_; }
   /// TRIREME_MPI_REPRODUCIBLE_SUMS, which all ranks have.
+  /// By these the algorithms of collectives between hosts are chosen; none: by their sizes.
+  const std::optional<coll::cost_parameters>& collective_costs() const { return collective_costs_; }
   bool sums_are_reproducible() const { return reproducible_sums_; }
 
   /// Whether a call must not block inside the library, because this rank moves operations on by calls of it; or may
@@ -73,6 +78,7 @@ class session {
   unsigned internode_steps_ = 0;
   bool threaded_ = false;
   bool reproducible_sums_ = false;
+  std::optional<coll::cost_parameters> collective_costs_;
   std::mutex lock_;
   int world_rank_ = 0;
   int largest_tag_ = 32767;  // what MPI promises
@@ -83,22 +89,38 @@ class session {
   std::unique_ptr<shared_parts> parts_;
 };
 
+/// While a function of the program runs within a call that keeps the guard, such as the operation of a reduction: it
+/// may call functions of MPI that do not communicate.
+class program_function {
+ public:
+  program_function() : runs_before_(std::exchange(runs_, true)) {}
+  ~program_function() { runs_ = runs_before_; }
+  program_function(const program_function&) = delete;
+  program_function& operator=(const program_function&) = delete;
+  static bool runs() { return runs_; }
+
+ private:
+  static inline thread_local bool runs_ = false;
+  const bool runs_before_;
+};
+
 /// An intercepted call of the program: one at a time where several threads call; at its end the other ranks take over
 /// the progress of its pending operations.
 class call_guard {
  public:
-  explicit call_guard(session& in) : session_(in) {
-    if (session_.is_threaded()) session_.lock().lock();
+  explicit call_guard(session& in) : session_(in), locks_(in.is_threaded() && !program_function::runs()) {
+    if (locks_) session_.lock().lock();
   }
   ~call_guard() {
     session_.ranks().leave();
-    if (session_.is_threaded()) session_.lock().unlock();
+    if (locks_) session_.lock().unlock();
   }
   call_guard(const call_guard&) = delete;
   call_guard& operator=(const call_guard&) = delete;
 
  private:
   session& session_;
+  const bool locks_;
 };
 
 /// Within a call that holds the guard: releases it while functions of the program may run, such as error handlers,

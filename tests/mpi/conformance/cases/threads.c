@@ -234,6 +234,28 @@ static void threads_that_come_and_go(void) {
   for (int round = 0; round < 25; ++round) in_threads(short_life);
 }
 
+/* The function of an operation reads its type and frees a copy of it: neither communicates. */
+static void add_and_free_a_type(void* in, void* sum, int* count, MPI_Datatype* type) {
+  MPI_Datatype copy;
+  MPI_Type_dup(*type, &copy);
+  MPI_Type_free(&copy);
+  for (int i = 0; i < *count; ++i) ((int*)sum)[i] += ((int*)in)[i];
+}
+static void operations_that_free_types(void) {
+  enum { most = 3000 };
+  int from[most], sum[most];
+  MPI_Op add;
+  MPI_Op_create(add_and_free_a_type, 1, &add);
+  for (int count = 1; count <= most; count *= most) {
+    for (int i = 0; i < count; ++i) from[i] = my_rank + i, sum[i] = -1;
+    MPI_Allreduce(from, sum, count, MPI_INT, add, MPI_COMM_WORLD);
+    int wrong = 0;
+    for (int i = 0; i < count; ++i) wrong += sum[i] != rank_count * (rank_count - 1) / 2 + i * rank_count;
+    CHECK_EQUAL(wrong, 0);
+  }
+  MPI_Op_free(&add);
+}
+
 static void levels(void) {
   int level = -1, main_thread = 0;
   MPI_Query_thread(&level);
@@ -243,6 +265,7 @@ static void levels(void) {
 }
 
 const struct conformance_case thread_cases[] = {
+    {"operations_that_free_types", 1, operations_that_free_types},
     {"levels", 1, levels},
     {"each_with_its_tag", 2, each_with_its_tag},
     {"each_message_is_received_once", 2, each_message_is_received_once},
