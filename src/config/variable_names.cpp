@@ -73,6 +73,8 @@ const std::vector<other_variable>& other_variables() {
       {"TRIREME_MPI_SHARING_FROM", "a size", "messages from this size on are shared, as `trireme exec --sharing-from`"},
       {"TRIREME_MPI_PROGRESS", "dynamic, thread or reserved,N",
        "which threads make progress for ranks that compute, as `trireme exec --progress`"},
+      {"TRIREME_MPI_COLLECTIVE_COSTS", "latency_ns=N,overhead_ns=N, ...",
+       "what messages and copies cost, as `trireme exec --tune-file` sets it"},
       {"TRIREME_MPI_REPRODUCIBLE_SUMS", "on, off",
        "on: sums of floating point numbers depend on the contributions alone, as `trireme exec --reproducible-sums`"},
       {"TRIREME_MPI_START_TIMEOUT", "seconds; 0 = for ever",

@@ -12,8 +12,11 @@
 #include <optional>
 #include <stdexcept>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
+#include "coll/cost_text.hpp"
 #include "command_line.hpp"
 #include "config/variable_names.hpp"
 #include "exec/mpi_program.hpp"
@@ -22,6 +25,7 @@
 #include "noise/virtual_thread_choice.hpp"
 #include "omp/fibers/virtual_count.hpp"
 #include "os/child_process.hpp"
+#include "plan/cost_file.hpp"
 #include "schedules/native_schedule.hpp"
 #include "subcommands.hpp"
 #include "trireme/detail/schedules/loop_schedule.hpp"
@@ -123,6 +127,7 @@ struct exec_options {
   bool report = false;
   std::string schedule;
   std::string tune_file;
+  std::string collective_costs;  // the tune file, if it is about collectives
   bool asks_for_virtual = false;
   std::string virtual_threads;
   std::string sharing;
@@ -133,8 +138,8 @@ struct exec_options {
   std::string stats_json;
 
   bool any_of_mpi() const {
-    return reproducible_sums || stats || !stats_json.empty() || !sharing.empty() || !sharing_from.empty() ||
-           !progress.empty();
+    return reproducible_sums || !collective_costs.empty() || stats || !stats_json.empty() || !sharing.empty() ||
+           !sharing_from.empty() || !progress.empty();
   }
 };
 
@@ -191,9 +196,10 @@ bool set_up_openmp(const exec_options& options) {
 }
 
 // Loops are intercepted with --omp only, so without it these options would be ignored.
-void check_needs_omp(const CLI::App& app) {
-  for (const char* const option : {"--schedule", "--tune-file", "--virtual", "--report"}) {
-    if (app.count(option) > 0)
+void check_needs_omp(const CLI::App& app, const exec_options& options) {
+  for (const std::string_view option : {"--schedule", "--tune-file", "--virtual", "--report"}) {
+    const bool is_of_mpi = option == "--tune-file" && !options.collective_costs.empty();
+    if (app.count(std::string(option)) > 0 && !is_of_mpi)
       throw std::invalid_argument(fmt::format(
           "{} is about the loops of an OpenMP program, and without --omp they stay with its own runtime; add "
           "--omp, or leave {} out",
@@ -213,7 +219,11 @@ void add_options(CLI::App& app, exec_options& into) {
   app.add_flag("--mpi,!--no-mpi", into.mpi, "intercept the messages of an MPI program; the default if it is one");
   app.add_flag("--omp", into.omp, "intercept the loops of an OpenMP program");
   app.add_option("--schedule", into.schedule, "loop schedule; automatic by default");
-  app.add_option("--tune-file", into.tune_file, "the schedule that `trireme tune --omp` found")->type_name("FILE");
+  app.add_option(
+         "--tune-file", into.tune_file,
+         "the schedule that `trireme tune --omp` found, or the costs that `trireme tune --collectives` measured: "
+         "then these decide which algorithms the collectives of an MPI program take between hosts")
+      ->type_name("FILE");
   app.add_option("--virtual", into.virtual_threads,
                  "virtual threads per thread, which reach the static loops of gcc; useful from 4 to 16. auto: 8, or "
                  "none where no core loses much time to other work")
@@ -265,10 +275,13 @@ std::string set_up(const exec_options& options, const std::string& name) {
   if (!is_mpi && found.obstacle.empty() && !leaves_mpi && (!options.omp || options.asks_for_mpi))
     throw_nothing_to_replace(name);
   if (options.any_of_mpi() && !is_mpi) {
-    throw std::invalid_argument(
-        fmt::format("--stats, --sharing, --progress and --reproducible-sums are about messages of an MPI program; {}",
-                    leaves_mpi ? "here they are left to the MPI library" : name + " is none that is known"));
+    throw std::invalid_argument(fmt::format(
+        "--stats, --sharing, --progress, --reproducible-sums and a tune file of collectives are about messages "
+        "of an MPI program; {}",
+        leaves_mpi ? "here they are left to the MPI library" : name + " is none that is known"));
   }
+  if (!options.collective_costs.empty())
+    setenv("TRIREME_MPI_COLLECTIVE_COSTS", coll::text_of(read_cost_file(options.collective_costs).costs).c_str(), 1);
   if (options.reproducible_sums) setenv("TRIREME_MPI_REPRODUCIBLE_SUMS", "on", 1);
   if (options.stats) setenv("TRIREME_MPI_STATISTICS", "on", 1);
   if (!options.stats_json.empty()) setenv("TRIREME_MPI_STATISTICS_FILE", options.stats_json.c_str(), 1);
@@ -311,9 +324,10 @@ int exec_command(int argc, char** argv) {
     if (!switches.empty() && std::ranges::adjacent_find(switches, std::ranges::not_equal_to()) != switches.end())
       throw std::invalid_argument("--mpi and --no-mpi exclude each other");
     options.asks_for_virtual = app.count("--virtual") > 0;
+    if (is_cost_file(options.tune_file)) options.collective_costs = std::exchange(options.tune_file, {});
     // The program would not notice a misspelt one.
     config::check_variable_names(config::environment_of_this_process());
-    if (!options.omp) check_needs_omp(app);
+    if (!options.omp) check_needs_omp(app, options);
     start(set_up(options, command[0]), command);
     return cannot_start_status;
   } catch (const std::invalid_argument& problem) {

@@ -73,6 +73,21 @@ bool may_reorder(const communicator& comm, MPI_Op operation) {
   return commutative != 0;
 }
 
+// Where costs were measured they decide between two algorithms, else the rule of the caller does.
+const char* cheaper(const communicator& comm, const char* first, const char* second, coll::collective what,
+                    std::uint64_t bytes, bool takes_first) {
+  if (const std::optional<coll::cost_parameters>& costs = session::active()->collective_costs()) {
+    if (!comm.choice) comm.choice = std::make_shared<coll::algorithm_choice>(comm.hosts->shape, *costs);
+    takes_first = comm.choice->prefers(first, second, what, bytes).value_or(takes_first);
+  }
+  return takes_first ? first : second;
+}
+
+const char* allgather_of(const communicator& comm, std::uint64_t all_bytes) {
+  return cheaper(comm, "multi_object_bruck", "multi_object_ring", coll::collective::allgather,
+                 all_bytes / ranks_of(comm), all_bytes <= 2 * most_bytes_in_trees);
+}
+
 bool is_sent_directly(const communicator& comm, std::uint64_t block) {
   return block <= most_bytes_sent_directly && ranks_of(comm) <= most_ranks_of_root;
 }
@@ -132,8 +147,10 @@ plan broadcast(const communicator& comm, const elements& data, int root) {
   const bool is_one_message = comm.hosts->shape.hosts() == 2;
   if (!fits(comm, bytes) || (bytes > most_bytes_in_trees && !is_one_message)) return {};
   const bool is_root = comm.rank == root;
-  return of_bytes(coll::collective::broadcast, bytes < least_bytes_staged ? "multi_object_staged" : "multi_object",
-                  is_root ? data : elements{}, is_root ? elements{} : data, bytes, root);
+  const char* const algorithm = cheaper(comm, "multi_object_staged", "multi_object", coll::collective::broadcast, bytes,
+                                        bytes < least_bytes_staged);
+  return of_bytes(coll::collective::broadcast, algorithm, is_root ? data : elements{}, is_root ? elements{} : data,
+                  bytes, root);
 }
 
 // Of many bytes all ranks get the sum, and those that are not the root drop it: a tree would send whole vectors.
@@ -147,9 +164,10 @@ plan reduce(const communicator& comm, const void* from, const elements& to, MPI_
     made.all_alike = false;
     return made;
   }
-  return planned_request::of_elements(coll::collective::reduce,
-                                      bytes < least_bytes_in_parts ? "multi_object" : "multi_object_parts", from,
-                                      to.address, vector_of(to), to.type, operation, root);
+  const char* const algorithm = cheaper(comm, "multi_object", "multi_object_parts", coll::collective::reduce, bytes,
+                                        bytes < least_bytes_in_parts);
+  return planned_request::of_elements(coll::collective::reduce, algorithm, from, to.address, vector_of(to), to.type,
+                                      operation, root);
 }
 
 // All give every rank the same bits.
@@ -157,9 +175,10 @@ plan allreduce(const communicator& comm, const void* from, const elements& to, M
   const std::uint64_t bytes = bytes_of(to);
   if (!fits(comm, bytes) || !element_form::of(to.type) || !may_reorder(comm, operation)) return {};
   const bool is_short = bytes * static_cast<std::uint64_t>(comm.hosts->shape.hosts()) <= most_bytes_in_rounds;
-  return planned_request::of_elements(coll::collective::allreduce,
-                                      is_short ? "multi_object_gathered" : "multi_object_ring", from, to.address,
-                                      vector_of(to), to.type, operation);
+  const char* const algorithm =
+      cheaper(comm, "multi_object_gathered", "multi_object_ring", coll::collective::allreduce, bytes, is_short);
+  return planned_request::of_elements(coll::collective::allreduce, algorithm, from, to.address, vector_of(to), to.type,
+                                      operation);
 }
 
 plan scan(const communicator& comm, const void* from, const elements& to, MPI_Op operation, bool is_exclusive) {
@@ -199,8 +218,7 @@ plan allgather(const communicator& comm, const elements& mine, const elements& w
   const std::uint64_t block = bytes_of(own);
   const std::uint64_t all = block * ranks_of(comm);
   if (!fits(comm, all) || !comm.hosts->are_in_order) return {};
-  return of_bytes(coll::collective::allgather,
-                  all <= 2 * most_bytes_in_trees ? "multi_object_bruck" : "multi_object_ring", own, whole, block);
+  return of_bytes(coll::collective::allgather, allgather_of(comm, all), own, whole, block);
 }
 
 plan allgather(const communicator& comm, const elements& mine, const parts& everybodys) {
@@ -218,9 +236,8 @@ plan allgather(const communicator& comm, const elements& mine, const parts& ever
   packed_buffer packed;
   elements whole{everybodys.of(0).address, static_cast<MPI_Count>(all), MPI_BYTE};
   if (!are_in_a_row) whole = as_one_element(everybodys, comm.size(), packed);
-  planned_request made =
-      of_bytes(coll::collective::allgather, all <= 2 * most_bytes_in_trees ? "multi_object_bruck" : "multi_object_ring",
-               mine.address == MPI_IN_PLACE ? everybodys.of(comm.rank) : mine, {}, 0);
+  planned_request made = of_bytes(coll::collective::allgather, allgather_of(comm, all),
+                                  mine.address == MPI_IN_PLACE ? everybodys.of(comm.rank) : mine, {}, 0);
   made.blocks = coll::block_layout::of_table(bytes);
   made.to = whole.address;
   made.packed_to = packed;

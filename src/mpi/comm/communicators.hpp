@@ -8,6 +8,7 @@
 #include <memory>
 #include <vector>
 
+#include "coll/algorithm_choice.hpp"
 #include "mpi/comm/communicator_hosts.hpp"
 #include "mpi/engine/records.hpp"
 #include "mpi/startup/job_hosts.hpp"
@@ -44,7 +45,8 @@ struct communicator {
   bool is_freed = false;                                       // by the program; `handle` means nothing any more
   std::vector<int> world_of;                        // ranks in MPI_COMM_WORLD, where some are on another host
   std::shared_ptr<const communicator_hosts> hosts;  // of an intracommunicator with members on several hosts, else null
-  MPI_Comm carrier = MPI_COMM_NULL;                 // likewise: of the messages of its collectives
+  mutable std::shared_ptr<coll::algorithm_choice> choice;  // likewise, where costs were measured
+  MPI_Comm carrier = MPI_COMM_NULL;                        // likewise: of the messages of its collectives
 
   int size() const { return static_cast<int>(number_of.size()); }
   bool is_inter() const { return own_group_size > 0; }

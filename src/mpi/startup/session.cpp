@@ -5,8 +5,10 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <bit>
 #include <climits>
 #include <cstdio>
+#include <limits>
 #include <memory>
 #include <numeric>
 #include <optional>
@@ -17,6 +19,7 @@
 
 #include "arena/arena.hpp"
 #include "board/board.hpp"
+#include "coll/cost_fit.hpp"
 #include "mpi/abi/abi.hpp"
 #include "mpi/abi/counted_calls.hpp"
 #include "mpi/abi/wrappers.hpp"
@@ -34,6 +37,7 @@
 #include "mpi/startup/user_memory.hpp"
 #include "mpi/startup/user_settings.hpp"
 #include "os/clock.hpp"
+#include "os/hash.hpp"
 #include "os/output_file.hpp"
 #include "os/unique_fd.hpp"
 
@@ -82,6 +86,14 @@ bool kernel_copies_between(const bootstrap_exchange& bootstrap, const arena::are
   auto& parts = *static_cast<published_parts*>(arena.root_of(next));
   return all_agree(ranks == 1 ||
                    may_copy_between_processes(endpoints[static_cast<std::size_t>(next)]->process, &parts.sample));
+}
+
+int digest_of(const std::optional<coll::cost_parameters>& costs) {
+  if (!costs) return 0;
+  std::uint64_t digest = os::hash_of_nothing;
+  for (const coll::cost_parameter& each : coll::all_cost_parameters())
+    digest = os::hashed_word(digest, std::bit_cast<std::uint64_t>((*costs).*each.value));
+  return 1 + static_cast<int>(digest % std::numeric_limits<int>::max());
 }
 
 // At rank 0 those of all ranks, in their order; at others nothing. Collective over the job.
@@ -358,6 +370,7 @@ struct session::starting {
     abi::set_more_ranks_than_cores(options.oversubscribed);
     options.measures_time = parts->tells_statistics = all_agree(wished_statistics().any());
     made->reproducible_sums_ = all_agree(wants_reproducible_sums());
+    agree_on_costs();
     parts->began_ticks = os::ticks();
     parts->ranks = std::make_unique<engine>(parts->endpoints, static_cast<std::uint32_t>(rank), *parts->pe,
                                             *parts->blocks, options);
@@ -368,6 +381,18 @@ struct session::starting {
     if (made->threaded_) parts->ranks->set_api_mutex(&made->lock_);
     made->engine_ = parts->ranks.get();
     made->parts_ = std::move(parts);
+  }
+
+  // All ranks have to choose the same algorithms between hosts.
+  void agree_on_costs() {
+    if (!bootstrap.hosts().are_several()) return;
+    const int mine = digest_of(settings.collective_costs);
+    if (bootstrap.smallest(mine) == -bootstrap.smallest(-mine))
+      made->collective_costs_ = settings.collective_costs;
+    else if (world_rank == 0)
+      fmt::print(stderr,
+                 "trireme mpi: the costs of collectives (--tune-file) are not the same on all ranks; the "
+                 "algorithms are chosen without them\n");
   }
 
   void learn_world() {

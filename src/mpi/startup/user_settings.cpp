@@ -7,6 +7,8 @@
 #include <stdexcept>
 #include <string_view>
 
+#include "coll/cost_text.hpp"
+
 namespace tri::mpi {
 namespace {
 
@@ -32,6 +34,17 @@ Number number_of_text(const char* variable, std::string_view text, Number otherw
 template <class Number>
 Number number_in(const char* variable, Number otherwise) {
   return number_of_text(variable, setting(variable), otherwise);
+}
+
+std::optional<coll::cost_parameters> costs_of_collectives() {
+  constexpr const char* variable = "TRIREME_MPI_COLLECTIVE_COSTS";
+  const std::string_view text = setting(variable);
+  if (text.empty()) return {};
+  try {
+    return coll::parse_costs(text);
+  } catch (const std::invalid_argument& problem) {
+    throw std::invalid_argument(fmt::format("{}: {}", variable, problem.what()));
+  }
 }
 
 }  // namespace
@@ -85,6 +98,7 @@ user_settings read_user_settings() {
   if (const std::string_view text = setting("TRIREME_MPI_PROGRESS"); !text.empty())
     read.progress = parse_progress(text);
   options.received_by_others = read.progress.mode == progress_mode::dynamic;
+  read.collective_costs = costs_of_collectives();
   read.domain = number_in("TRIREME_MPI_DOMAIN", no_domain);
   return read;
 }

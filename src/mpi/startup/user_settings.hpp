@@ -4,8 +4,10 @@
 
 #include <chrono>
 #include <cstdint>
+#include <optional>
 #include <string>
 
+#include "coll/cost_parameters.hpp"
 #include "mpi/engine/engine.hpp"
 #include "mpi/engine/progress_mode.hpp"
 
@@ -52,6 +54,8 @@ struct user_settings {
   engine_options engine;
   progress_choice progress;
   std::int32_t domain = no_domain;  // NUMA domain that the rank is bound to
+  /// TRIREME_MPI_COLLECTIVE_COSTS: by these, algorithms are chosen. None: by sizes that were measured here.
+  std::optional<coll::cost_parameters> collective_costs = {};
 };
 user_settings read_user_settings();
 

@@ -7,12 +7,16 @@
 
 #include <cstdlib>
 #include <filesystem>
+#include <fstream>
 #include <map>
+#include <nlohmann/json.hpp>
 #include <sstream>
 #include <string>
 #include <tuple>
 #include <vector>
 
+#include "coll/cost_fit.hpp"
+#include "coll/cost_text.hpp"
 #include "mpi/conformance/conformance_run.hpp"
 #include "support/command_runner.hpp"
 
@@ -259,6 +263,43 @@ TEST_P(conformance, sums_are_reproducible_on_request) {
   if (ranks() < 4) return;  // few numbers in few orders
   const auto as_usual = run(with(), how(), ranks(), "reproducible_sums", "no-scans");
   EXPECT_NE(as_usual.output, reproducible.output);
+}
+
+// Costs by which everything but a ring is expensive, and the other way round; not one that differs between ranks.
+TEST_P(conformance, algorithms_between_hosts_go_with_measured_costs) {
+  if (how().name != "two_hosts") GTEST_SKIP() << "a matter of several hosts";
+  const tri::testing::temporary_folder folder;
+  const std::string cases = "--sizes few --only collectives/ --skip " + left_out(with(), how());
+  const auto as_usual = run(with(), how(), ranks(), "conformance", cases);
+  ASSERT_EQ(as_usual.status, 0) << as_usual.errors;
+  for (const double expensive : {0.0, 1e6}) {
+    const std::filesystem::path file = folder.path() / "collectives.tune.json";
+    nlohmann::json costs;
+    for (const tri::coll::cost_parameter& each : tri::coll::all_cost_parameters()) costs[std::string(each.name)] = 1.0;
+    costs["copy_per_byte_ns"] = 1e6 - expensive;
+    costs["latency_ns"] = expensive;
+    std::ofstream(file) << nlohmann::json{{"trireme_tune_collectives", 1},
+                                          {"measured_by", "nobody"},
+                                          {"assumed", nlohmann::json::array()},
+                                          {"costs", costs}};
+    mode tuned = how();
+    tuned.exec += " --tune-file " + file.string();
+    const auto done = run(with(), tuned, ranks(), "conformance", cases);
+    EXPECT_EQ(done.status, 0) << done.errors;
+    EXPECT_EQ(done.output, as_usual.output);
+    EXPECT_EQ(done.errors.find("costs of collectives"), std::string::npos) << done.errors;
+  }
+  const std::filesystem::path script = folder.path() / "costs_of_each_rank";
+  std::ofstream(script) << "#!/bin/sh\nTRIREME_MPI_COLLECTIVE_COSTS=$(echo '" << tri::coll::text_of({})
+                        << "' | sed \"s/latency_ns=/&$((1 + ${OMPI_COMM_WORLD_RANK:-$PMI_RANK}))/\")\n"
+                        << "export TRIREME_MPI_COLLECTIVE_COSTS\nexec \"$@\"\n";
+  std::filesystem::permissions(script, std::filesystem::perms::owner_all);
+  const auto mixed = run(with(), how(), ranks(), script.string(), with().programs + "/conformance " + cases);
+  EXPECT_EQ(mixed.status, 0) << mixed.errors;
+  EXPECT_EQ(mixed.output, as_usual.output);
+  EXPECT_NE(mixed.errors.find("the costs of collectives (--tune-file) are not the same on all ranks"),
+            std::string::npos)
+      << mixed.errors;
 }
 
 }  // namespace

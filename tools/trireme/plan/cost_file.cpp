@@ -24,6 +24,12 @@ nlohmann::json to_json(const cost_file& file) {
   return {{version_key, version}, {"measured_by", file.measured_by}, {"costs", costs}, {"assumed", file.assumed}};
 }
 
+bool is_cost_file(const std::string& name) {
+  std::ifstream in(name);
+  const nlohmann::json all = nlohmann::json::parse(in, nullptr, false);
+  return all.is_object() && all.contains(version_key);
+}
+
 cost_file read_cost_file(const std::string& name) {
   std::ifstream in(name);
   if (!in)

@@ -1,5 +1,5 @@
 // The file in which `trireme tune --collectives` keeps the parameters of the cost model of collectives, for `trireme
-// plan` and `trireme sim collective`.
+// plan`, `trireme sim collective` and `trireme exec`.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -18,6 +18,8 @@ struct cost_file {
 };
 
 nlohmann::json to_json(const cost_file& file);
+/// Whether it is one, of any version; false for a file that cannot be read.
+bool is_cost_file(const std::string& name);
 /// Throws std::invalid_argument with the file and what is wrong in it.
 cost_file read_cost_file(const std::string& name);
 

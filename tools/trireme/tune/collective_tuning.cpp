@@ -93,7 +93,7 @@ int tune_collectives(const std::vector<std::string>& launcher, std::string outpu
   fmt::print("{}", table_of(file));
   if (!medians.contains("between/8"))
     fmt::print("\nAll ranks were on one host: what lies between hosts was not measured.\n");
-  fmt::print("\nwritten: {0}; use it with trireme plan --tune-file {0}\n", output);
+  fmt::print("\nwritten: {0}; use it with trireme exec --tune-file {0} or trireme plan --tune-file {0}\n", output);
   return 0;
 }
 
