@@ -28,6 +28,7 @@ registry all_suites(const suite_options& options) {
   append(messages, rate_rows());
   append(messages, creation_rows());
   append(messages, collective_rows());
+  append(messages, team_rows());
   append(messages, kneighbor_rows(options.kneighbor));
   append(messages, queue_rows());
   append(messages, allocator_rows());
@@ -35,9 +36,11 @@ registry all_suites(const suite_options& options) {
 
   std::vector<row_definition> mpi = mpi_rows(options.program);
   append(mpi, mpi_waiting_rows(options.program));
+  append(mpi, mpi_host_message_rows(options.program));
 
   std::vector<row_definition> collectives = mpi_collective_rows(options.program);
   append(collectives, mpi_host_rows(options.program));
+  append(collectives, plan_rows());
 
   registry known;
   known.add({.name = "messages", .description = "messages and entry methods between PEs", .rows = std::move(messages)});
@@ -55,10 +58,10 @@ registry all_suites(const suite_options& options) {
   known.add({.name = "mpi",
              .description = "MPI programs under the drop-in beside MPI libraries, ranks bound to 2 cores",
              .rows = std::move(mpi)});
-  known.add(
-      {.name = "coll",
-       .description = "collectives of MPI programs under the drop-in beside MPI libraries, ranks bound to 2 cores",
-       .rows = std::move(collectives)});
+  known.add({.name = "coll",
+             .description =
+                 "collectives of MPI programs under the drop-in beside MPI libraries, ranks bound to 2 cores; plans",
+             .rows = std::move(collectives)});
   known.add({.name = "wire",
              .description = "messages between hosts, beside UCX called plainly: 2 processes on 2 cores",
              .rows = wire_rows(options.program)});

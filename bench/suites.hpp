@@ -19,5 +19,7 @@ registry all_suites(const suite_options& options = {});
 
 // Rows that need nothing but the machine: the hand-off of a cache line.
 std::vector<row_definition> machine_rows();
+// Of the suite `coll`: plans of collectives, generated.
+std::vector<row_definition> plan_rows();
 
 }  // namespace tri::bench

@@ -13,6 +13,7 @@ std::vector<row_definition> rate_rows();
 std::vector<row_definition> own_pe_rows();
 std::vector<row_definition> creation_rows();
 std::vector<row_definition> collective_rows();
+std::vector<row_definition> team_rows();
 std::vector<row_definition> kneighbor_rows(const std::vector<kneighbor_shape>& further);
 std::vector<row_definition> queue_rows();
 std::vector<row_definition> allocator_rows();

@@ -47,6 +47,14 @@ std::string_view algorithm_of_drop_in(coll::collective what, std::uint64_t bytes
   }
 }
 
+// Until one host has heard of all, where each of its ranks sends and receives one message in a round: in each round the
+// hosts that have heard of each other become P + 1 times as many.
+int rounds_at_least(int hosts, int ranks_of_a_host) {
+  int rounds = 0;
+  for (int reached = 1; reached < hosts; reached *= ranks_of_a_host + 1) ++rounds;
+  return rounds;
+}
+
 // Rounds and messages between hosts.
 std::map<std::string, double> counts_of(const std::string& name, std::uint64_t bytes, int hosts, int ranks_of_a_host) {
   coll::request asked;
@@ -55,14 +63,18 @@ std::map<std::string, double> counts_of(const std::string& name, std::uint64_t b
   const std::string_view algorithm = algorithm_of_drop_in(asked.what, bytes, hosts, hosts * ranks_of_a_host);
   const bool is_rooted = asked.what == coll::collective::gather || asked.what == coll::collective::scatter;
   if (algorithm.empty() && is_rooted && ranks_of_a_host > 1)
-    return {{"rounds", 1}, {"messages", (hosts - 1) * ranks_of_a_host}};
+    return {{"rounds", 1},
+            {"messages", (hosts - 1) * ranks_of_a_host},
+            {"rounds at least", rounds_at_least(hosts, ranks_of_a_host)}};
   if (algorithm.empty()) return {};
   asked.hosts = coll::shape::uniform(hosts, ranks_of_a_host);
   asked.extent = 8;
   asked.blocks = coll::block_layout::uniform(bytes / 8);
   const auto plans = coll::generate_all(coll::algorithm_of(asked, algorithm), asked);
   const coll::plan_counts counts = coll::count_of(asked, plans);
-  return {{"rounds", counts.rounds}, {"messages", static_cast<double>(counts.between_hosts.messages)}};
+  return {{"rounds", counts.rounds},
+          {"messages", static_cast<double>(counts.between_hosts.messages)},
+          {"rounds at least", rounds_at_least(hosts, ranks_of_a_host)}};
 }
 
 // Where fewer rounds must pay. Without delay the best that is asked for is to lose nothing.
@@ -123,7 +135,28 @@ mpi_row rate_of_pairs(const std::string& abi, int pairs) {
               fmt::format("8 B messages of {} pairs of ranks between 2 hosts, {} us between them", pairs, delay_us)};
 }
 
+// Beside a further rank of each host, which waits: with one on each host the drop-in leaves everything to the library.
+mpi_row message_of(const std::string& abi, long bytes, int delay_us) {
+  return {.name = fmt::format("hosts2x2/one_way/{}/delay{}us", bytes, delay_us),
+          .task = task_of(abi, {2, 2}, delay_us, "sweep", {"--pattern", "one_way"}),
+          .series = std::to_string(bytes),
+          .unit = "us",
+          .description =
+              fmt::format("{} B, half of a round trip between 2 hosts of 2 ranks, {} us between them", bytes, delay_us),
+          .target_ratio = 1.1};
+}
+
 }  // namespace
+
+std::vector<row_definition> mpi_host_message_rows(const std::string& program) {
+  const auto comparison = shared_comparison(program);
+  std::vector<row_definition> rows;
+  for (const std::string abi : {"openmpi", "mpich"})
+    for (const int delay_us : {0, 50})
+      for (const long bytes : {8L, 1024L, 8192L, 65536L, 524288L, 4194304L})
+        rows.push_back(row_of("mpi", abi, message_of(abi, bytes, delay_us), comparison));
+  return rows;
+}
 
 std::vector<row_definition> mpi_host_rows(const std::string& program) {
   const auto comparison = shared_comparison(program);

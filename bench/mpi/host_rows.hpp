@@ -12,5 +12,7 @@
 namespace tri::bench {
 
 std::vector<row_definition> mpi_host_rows(const std::string& program);
+/// Of the suite `mpi`: messages between two ranks of different hosts.
+std::vector<row_definition> mpi_host_message_rows(const std::string& program);
 
 }  // namespace tri::bench

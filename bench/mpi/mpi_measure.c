@@ -2,13 +2,14 @@
    program, built by the compiler of each MPI. bench/mpi/comparison.cpp starts it and reads its lines.
 
      mpi_measure WHAT --cpus 0,1 --seconds S [--bytes B] [--compute-ms C] [--batch-ms M] [--pattern P] [--fresh 1]
-                 [--wait barrier|receive] [--largest B] [--together 1]
+                 [--wait barrier|receive] [--largest B] [--together 1] [--groups 1]
 
    Rank i binds itself to the i-th of the CPUs, from the front again when there are fewer. Rank 0 prints lines that
    begin with the name of a series and go on with its samples, nanoseconds each (percent for `overlap`, bytes for
-   `memory`), and then `done`. A sample is the mean of a batch of a fraction of a millisecond, or one operation when that
-   takes longer. Buffers are used again and again, which flatters everybody alike, but with --fresh 1: then each message of a `sweep`
-   lies where none has been for 64 MiB. */
+   `memory`), and then `done`. A sample is the mean of a batch of a fraction of a millisecond, or one operation when
+   that takes longer. With --groups 1 `sweep` and `collectives` are of an inter-communicator of both halves of the
+   ranks. Buffers are used again and again, which flatters everybody alike, but with --fresh 1: then each message of a
+   `sweep` lies where none has been for 64 MiB. */
 #define _GNU_SOURCE
 #include <mpi.h>
 #include <sched.h>
@@ -101,6 +102,18 @@ static void measure(operation* run, int partners, double parts) {
   }
 }
 
+/* Of what is measured with --groups, and the root of its collectives as this rank names it. */
+static MPI_Comm comm = MPI_COMM_WORLD;
+static int groups, root;
+static void make_groups(void) {
+  MPI_Comm half;
+  const int is_high = my_rank >= rank_count / 2;
+  MPI_Comm_split(MPI_COMM_WORLD, is_high, 0, &half);
+  MPI_Intercomm_create(half, 0, MPI_COMM_WORLD, is_high ? 0 : rank_count / 2, 1, &comm);
+  MPI_Comm_free(&half);
+  if (!is_high) root = my_rank == 0 ? MPI_ROOT : MPI_PROC_NULL;
+}
+
 static char *buffer_out, *buffer_in;
 static MPI_Datatype sent_type;
 static int sent_count;
@@ -144,11 +157,13 @@ static char* place_out(void) { return buffer_out + next_out++ % area_places * se
 static char* place_in(void) { return buffer_in + next_in++ % area_places * sent_count; }
 static int window(void) { return sent_count > 65536 ? in_flight / 4 : in_flight; }
 
+/* The first rank of each half, which are on different hosts where there are two. */
 static void one_way(long count) {
-  for (long i = 0; i < count; ++i) {
-    if (my_rank == 0) MPI_Send(place_out(), sent_count, MPI_BYTE, 1, 1, MPI_COMM_WORLD);
-    MPI_Recv(place_in(), sent_count, MPI_BYTE, 1 - my_rank, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
-    if (my_rank == 1) MPI_Send(place_out(), sent_count, MPI_BYTE, 0, 1, MPI_COMM_WORLD);
+  const int half = rank_count / 2, other = groups || my_rank > 0 ? 0 : half;
+  for (long i = 0; i < count && my_rank % half == 0; ++i) {
+    if (my_rank == 0) MPI_Send(place_out(), sent_count, MPI_BYTE, other, 1, comm);
+    MPI_Recv(place_in(), sent_count, MPI_BYTE, other, 1, comm, MPI_STATUS_IGNORE);
+    if (my_rank == half) MPI_Send(place_out(), sent_count, MPI_BYTE, other, 1, comm);
   }
 }
 /* From even ranks to the next ones: a window of messages, then an answer. */
@@ -185,7 +200,7 @@ static void sweep(void) {
     sent_count = (int)sweep_sizes[i];
     area_places = fresh ? largest_area / sent_count : 1;
     if (strcmp(pattern, "one_way") == 0) {
-      measure(one_way, 2, 2);
+      measure(one_way, rank_count, 2);
     } else if (strcmp(pattern, "stream") == 0 || strcmp(pattern, "pairs") == 0) {
       measure(one_direction, rank_count, window());
     } else if (strcmp(pattern, "both") == 0) {
@@ -202,50 +217,48 @@ static void sweep(void) {
 }
 
 static void sum_up(long count) {
-  for (long i = 0; i < count; ++i)
-    MPI_Allreduce(buffer_out, buffer_in, sent_count, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
+  for (long i = 0; i < count; ++i) MPI_Allreduce(buffer_out, buffer_in, sent_count, MPI_DOUBLE, MPI_SUM, comm);
 }
 
 static void running_sums(long count) {
-  for (long i = 0; i < count; ++i) MPI_Scan(buffer_out, buffer_in, sent_count, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
+  for (long i = 0; i < count; ++i) MPI_Scan(buffer_out, buffer_in, sent_count, MPI_DOUBLE, MPI_SUM, comm);
 }
 
-/* `collectives`: those that --pattern names, with commas between, in all sizes up to --largest. Sizes are of a vector, or
-   of the block of one rank. */
+/* `collectives`: those that --pattern names, with commas between, in all sizes up to --largest. Sizes are of a vector,
+   or of the block of one rank. */
 static const long collective_sizes[] = {8, 1024, 65536, 1048576};
 enum { collective_size_count = sizeof collective_sizes / sizeof collective_sizes[0] };
 static long largest_of_collectives = 1048576;
 static int together;
 
 static void broadcasts(long count) {
-  for (long i = 0; i < count; ++i) MPI_Bcast(buffer_out, sent_count, MPI_DOUBLE, 0, MPI_COMM_WORLD);
+  for (long i = 0; i < count; ++i) MPI_Bcast(buffer_out, sent_count, MPI_DOUBLE, root, comm);
 }
 static void gathers(long count) {
   for (long i = 0; i < count; ++i)
-    MPI_Gather(buffer_out, sent_count, MPI_DOUBLE, buffer_in, sent_count, MPI_DOUBLE, 0, MPI_COMM_WORLD);
+    MPI_Gather(buffer_out, sent_count, MPI_DOUBLE, buffer_in, sent_count, MPI_DOUBLE, root, comm);
 }
 static void scatters(long count) {
   for (long i = 0; i < count; ++i)
-    MPI_Scatter(buffer_out, sent_count, MPI_DOUBLE, buffer_in, sent_count, MPI_DOUBLE, 0, MPI_COMM_WORLD);
+    MPI_Scatter(buffer_out, sent_count, MPI_DOUBLE, buffer_in, sent_count, MPI_DOUBLE, root, comm);
 }
 static void allgathers(long count) {
   for (long i = 0; i < count; ++i)
-    MPI_Allgather(buffer_out, sent_count, MPI_DOUBLE, buffer_in, sent_count, MPI_DOUBLE, MPI_COMM_WORLD);
+    MPI_Allgather(buffer_out, sent_count, MPI_DOUBLE, buffer_in, sent_count, MPI_DOUBLE, comm);
 }
 static void exchanges(long count) {
   for (long i = 0; i < count; ++i)
-    MPI_Alltoall(buffer_out, sent_count, MPI_DOUBLE, buffer_in, sent_count, MPI_DOUBLE, MPI_COMM_WORLD);
+    MPI_Alltoall(buffer_out, sent_count, MPI_DOUBLE, buffer_in, sent_count, MPI_DOUBLE, comm);
 }
 static void sums_of_one(long count) {
-  for (long i = 0; i < count; ++i)
-    MPI_Reduce(buffer_out, buffer_in, sent_count, MPI_DOUBLE, MPI_SUM, 0, MPI_COMM_WORLD);
+  for (long i = 0; i < count; ++i) MPI_Reduce(buffer_out, buffer_in, sent_count, MPI_DOUBLE, MPI_SUM, root, comm);
 }
 static void scattered_sums(long count) {
   for (long i = 0; i < count; ++i)
-    MPI_Reduce_scatter_block(buffer_out, buffer_in, sent_count, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
+    MPI_Reduce_scatter_block(buffer_out, buffer_in, sent_count, MPI_DOUBLE, MPI_SUM, comm);
 }
 static void barriers(long count) {
-  for (long i = 0; i < count; ++i) MPI_Barrier(MPI_COMM_WORLD);
+  for (long i = 0; i < count; ++i) MPI_Barrier(comm);
 }
 static const struct {
   const char* name;
@@ -262,8 +275,8 @@ static void wait_until(double when_ns) {
   if (now_ns() < wake_ns) clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &wake, NULL);
   while (now_ns() < when_ns) sched_yield();
 }
-/* With --together: all ranks enter each operation at the same time, and a sample is the time until the last has left it.
-   So an operation that the root leaves at once does not count as done before its data has arrived. */
+/* With --together: all ranks enter each operation at the same time, and a sample is the time until the last has left
+   it. So an operation that the root leaves at once does not count as done before its data has arrived. */
 static void measure_together(operation* run) {
   enum { most = 10 };
   double ends[most], last_ends[most], mean = 1e6, end = now_ns() + (seconds + (seconds < 0.2 ? 0.02 : 0.1)) * 1e9;
@@ -667,7 +680,9 @@ int main(int argc, char** argv) {
     if (strcmp(argv[i], "--wait") == 0) wait_in = argv[i + 1];
     if (strcmp(argv[i], "--largest") == 0) largest_of_collectives = atol(argv[i + 1]);
     if (strcmp(argv[i], "--together") == 0) together = atoi(argv[i + 1]);
+    if (strcmp(argv[i], "--groups") == 0) groups = atoi(argv[i + 1]);
   }
+  if (groups) make_groups();
   enum { step = 64 }; /* of the vectors of `overlap_vector` */
   const int sweeps = strcmp(what, "sweep") == 0;
   if (strcmp(what, "collectives") == 0) bytes = largest_of_collectives * rank_count / 2;
@@ -723,13 +738,13 @@ int main(int argc, char** argv) {
     passive_get();
   } else {
     if (my_rank == 0)
-      fprintf(
-          stderr,
-          "mpi_measure: '%s' is not one of latency, sweep, idle, fences, vector, rate, pairs, collectives, costs, "
-          "allreduce, scan, overlap, overlap_vector, get, memory\n",
-          what);
+      fprintf(stderr,
+              "mpi_measure: '%s' is not one of latency, sweep, idle, fences, vector, rate, pairs, collectives, costs, "
+              "allreduce, scan, overlap, overlap_vector, get, memory\n",
+              what);
     MPI_Abort(MPI_COMM_WORLD, 2);
   }
+  if (groups) MPI_Comm_free(&comm);
   if (my_rank == 0) printf("done\n");
   fflush(stdout);
   free(buffer_in);

@@ -101,6 +101,7 @@ std::vector<mpi_row> described() {
   // Where ranks share cores, messages come in bursts as long as a slice of the scheduler, with nothing in between: a
   // batch must be longer than several slices.
   const std::vector<std::string> shared = {"--bytes", "8", "--batch-ms", "50"};
+  const mpi_task between_groups{.what = "sweep", .ranks = 2, .arguments = {"--pattern", "one_way", "--groups", "1"}};
   const std::vector<std::string> halo = {"--bytes", "2097152", "--compute-ms", "200"};
   return {
       {"latency/8", {"latency", 2, bytes(8)}, "latency", "us", "8 B, half of a round trip", {}, 1.1},
@@ -116,6 +117,9 @@ std::vector<mpi_row> described() {
        "1 MiB of every second double, on both sides",
        {},
        0.5},
+      {"groups/one_way/8", between_groups, "8", "us", "8 B between 2 groups of a rank, half of a round trip", {}, 1.1},
+      {"groups/one_way/65536", between_groups, "65536", "us", "64 KiB between 2 groups of a rank", {}, 1.1},
+      {"groups/one_way/4194304", between_groups, "4194304", "us", "4 MiB between 2 groups of a rank", {}, 1.1},
       {"rate/8", {"rate", 2, bytes(8)}, "rate", "M/s", "8 B messages, 64 in flight"},
       {"overlap/2MiB", {"overlap", 2, halo}, "overlap", "%", "two receives of 2 MiB behind 200 ms of computation", 80},
       {"overlap/2MiB_vector", {"overlap_vector", 2, halo}, "overlap", "%", "the same, every 64th byte", 80},

@@ -5,16 +5,6 @@
 
 namespace tri::coll {
 
-byte_range part_of(std::uint64_t bytes, std::uint32_t extent, int index, int parts) {
-  const std::uint64_t elements = bytes / extent;
-  const auto count = static_cast<std::uint64_t>(parts);
-  const auto begin_of = [&](std::uint64_t i) {
-    return (elements / count * i + std::min(i, elements % count)) * extent;
-  };
-  const auto first = static_cast<std::uint64_t>(index);
-  return {begin_of(first), begin_of(first + 1)};
-}
-
 plan_builder::plan_builder(const request& wanted, const shape& seen, int of_rank, bool keeps_steps)
     : asked(wanted),
       view(seen),
@@ -30,38 +20,43 @@ plan_builder::plan_builder(const request& wanted, const shape& seen, int of_rank
   made_.dependencies.reserve(32);
 }
 
-step_id plan_builder::add(step made, const after& steps) {
-  const auto id = static_cast<step_id>(steps_++);
-  if (!keeps_steps_) return id;
+void plan_builder::expect(int steps, int dependencies) {
+  if (!keeps_steps_) return;
+  made_.steps.reserve(made_.steps.size() + static_cast<std::size_t>(steps));
+  made_.dependencies.reserve(made_.dependencies.size() + static_cast<std::size_t>(dependencies));
+}
+
+step& plan_builder::add(step_kind kind, const after& steps) {
+  ++steps_;
+  if (!keeps_steps_) return not_kept_;
+  step& made = made_.steps.emplace_back();
+  made.kind = kind;
   made.first_dependency = static_cast<std::uint32_t>(made_.dependencies.size());
   for (const step_id each : steps.list)
     if (each != no_step) made_.dependencies.push_back(static_cast<std::uint32_t>(each));
-  made_.steps.push_back(made);
-  return id;
+  return made;
 }
 
 step_id plan_builder::send(int to, std::uint32_t round, place from, std::uint64_t bytes, const after& steps,
                            std::uint8_t slot) {
-  step made;
-  made.kind = step_kind::send;
+  step& made = add(step_kind::send, steps);
   made.peer = to;
   made.round = round;
   made.slot = slot;
   made.source = from;
   made.bytes = bytes;
-  return add(made, steps);
+  return last();
 }
 
 step_id plan_builder::receive(int from, std::uint32_t round, place into, std::uint64_t bytes, const after& steps,
                               std::uint8_t slot) {
-  step made;
-  made.kind = step_kind::receive;
+  step& made = add(step_kind::receive, steps);
   made.peer = from;
   made.round = round;
   made.slot = slot;
   made.target = into;
   made.bytes = bytes;
-  return add(made, steps);
+  return last();
 }
 
 step_id plan_builder::copy(place from, place into, std::uint64_t bytes, const after& steps) {
@@ -83,29 +78,26 @@ step_id plan_builder::reduce(step_kind side, place from, place into, std::uint64
 }
 
 step_id plan_builder::reduce_piece(step_kind side, place from, place into, std::uint64_t bytes, const after& steps) {
-  step made;
-  made.kind = side;
+  step& made = add(side, steps);
   made.source = from;
   made.target = into;
   made.bytes = bytes;
-  return add(made, steps);
+  return last();
 }
 
 step_id plan_builder::signal(int of_rank, std::uint32_t counter, const after& steps) {
-  step made;
-  made.kind = step_kind::signal;
+  step& made = add(step_kind::signal, steps);
   made.peer = of_rank;
   made.counter = counter;
-  return add(made, steps);
+  return last();
 }
 
 step_id plan_builder::wait(int of_rank, std::uint32_t counter, int value, const after& steps) {
-  step made;
-  made.kind = step_kind::wait;
+  step& made = add(step_kind::wait, steps);
   made.peer = of_rank;
   made.counter = counter;
   made.value = static_cast<std::uint32_t>(value);
-  return add(made, steps);
+  return last();
 }
 
 step_id plan_builder::join(const after& steps) {
@@ -116,7 +108,9 @@ step_id plan_builder::join(const after& steps) {
       only = each;
       ++found;
     }
-  return found <= 1 ? only : add(step{}, steps);
+  if (found <= 1) return only;
+  add(step_kind::join, steps);
+  return last();
 }
 
 std::uint64_t plan_builder::new_scratch(std::uint64_t bytes, bool is_mine) {

@@ -39,8 +39,29 @@ struct byte_range {
   std::uint64_t end = 0;
   std::uint64_t bytes() const { return end - begin; }
 };
-/// Part `index` of `parts` equal ones of these bytes; whole elements.
-byte_range part_of(std::uint64_t bytes, std::uint32_t extent, int index, int parts);
+/// These bytes in equal parts, of whole elements: of the larger ones there are as many as needed, and they come first.
+/// Divides when it is made only: rings ask for each part several times.
+class equal_parts {
+ public:
+  equal_parts(std::uint64_t bytes, std::uint32_t extent, int parts)
+      : least_(bytes / extent / static_cast<std::uint64_t>(parts) * extent),
+        larger_(bytes / extent % static_cast<std::uint64_t>(parts)),
+        extent_(extent) {}
+  std::uint64_t begin_of(int index) const {
+    const auto i = static_cast<std::uint64_t>(index);
+    return least_ * i + std::min(i, larger_) * extent_;
+  }
+  byte_range operator[](int index) const { return {begin_of(index), begin_of(index + 1)}; }
+
+ private:
+  std::uint64_t least_;
+  std::uint64_t larger_;  // so many parts have an element more
+  std::uint64_t extent_;
+};
+/// Part `index` of `parts` equal ones of these bytes.
+inline byte_range part_of(std::uint64_t bytes, std::uint32_t extent, int index, int parts) {
+  return equal_parts(bytes, extent, parts)[index];
+}
 
 /// Bytes that a rank combines at a time, contribution after contribution: they stay in its first cache meanwhile.
 inline constexpr std::uint64_t chunk_bytes = std::uint64_t{16} << 10;
@@ -88,6 +109,10 @@ class plan_builder {
   /// One step that ends when these have; where it is one already, that one.
   step_id join(const after& steps);
 
+  /// So many more steps and dependencies are coming, or about as many: plans of thousands of steps are not moved while
+  /// they grow.
+  void expect(int steps, int dependencies);
+
   std::uint32_t new_counter() { return made_.counters++; }
   /// Scratch; returns where it begins, at the same offset on all ranks of the host. This rank has it only where
   /// `is_mine`.
@@ -112,11 +137,14 @@ class plan_builder {
   plan finish() { return std::move(made_); }
 
  private:
-  step_id add(step made, const after& steps);
+  /// The next step, to be filled in; its number is that of the last one then.
+  step& add(step_kind kind, const after& steps);
+  step_id last() const { return static_cast<step_id>(steps_) - 1; }
   step_id reduce_piece(step_kind side, place from, place into, std::uint64_t bytes, const after& steps);
 
   plan made_;
   const bool keeps_steps_;
+  step not_kept_;
   std::uint64_t steps_ = 0;
   std::uint64_t scratch_end_ = 0;
   std::uint32_t barrier_counter_ = 0;  // of the leader

@@ -44,7 +44,8 @@ TEST(mpi_suite, has_the_rows_of_both_abis) {
     for (const char* name : {"idle/contiguous/8/no_idle ", "idle/contiguous/8388608/6_in_barrier ",
                              "idle/contiguous/65536/2_in_receive ", "idle/vector/1048576/1_in_barrier "})
       EXPECT_THAT(list, HasSubstr(std::string("mpi/") + abi + "/" + name));
-    for (const char* name : {"fence/accumulate/131072/2ranks ", "fence/put/8388608/8ranks "})
+    for (const char* name : {"fence/accumulate/131072/2ranks ", "fence/put/8388608/8ranks ", "groups/one_way/8 ",
+                             "hosts2x2/one_way/8/delay0us ", "hosts2x2/one_way/4194304/delay50us "})
       EXPECT_THAT(list, HasSubstr(std::string("mpi/") + abi + "/" + name));
   }
 }
@@ -53,8 +54,8 @@ TEST(mpi_suite, has_the_rows_of_both_abis) {
 TEST(mpi_suite, measures_every_library_and_says_what_is_not_available) {
   const json all = rows("",
                         "--quick --filter '(latency/8|latency/65536|vector/1MiB|rate/8|overlap/2MiB|"
-                        "overlap/2MiB_vector|allreduce8/2ranks|get8_busy_target|memory_at_start)$'");
-  ASSERT_EQ(all.size(), 18u);
+                        "overlap/2MiB_vector|allreduce8/2ranks|get8_busy_target|memory_at_start|groups/one_way/8)$'");
+  ASSERT_EQ(all.size(), 20u);
   for (const json& row : all) {
     SCOPED_TRACE(row.dump());
     ASSERT_FALSE(row.contains("error"));
@@ -122,14 +123,24 @@ TEST(mpi_suite, measures_fences) {
 
 // The suite `coll` has the same measuring program and the same peers.
 TEST(coll_suite, measures_collectives_beside_both_libraries) {
-  const json all = rows("", "--quick --filter '(allgather/8|barrier)/2ranks$'", "coll");
-  ASSERT_EQ(all.size(), 4u);
+  const json all = rows("", "--quick --filter '(allgather/8|barrier|groups/reduce/1024)/2ranks$'", "coll");
+  ASSERT_EQ(all.size(), 8u);
   for (const json& row : all) {
     SCOPED_TRACE(row.dump());
     ASSERT_FALSE(row.contains("error"));
     for (const std::string library : {INSTALLED_MPIS}) EXPECT_GT(row.at("peers").at(library).get<double>(), 0);
     if (row.contains("not_available")) continue;
     EXPECT_GT(row.at("median").get<double>(), 0);
+  }
+}
+
+TEST(coll_suite, measures_how_long_plans_take_to_generate) {
+  const json all = rows("", "--quick --filter '^plan/(allreduce/ring|alltoall/pairwise)$'", "coll");
+  ASSERT_EQ(all.size(), 2u);
+  for (const json& row : all) {
+    ASSERT_FALSE(row.contains("error")) << row;
+    EXPECT_GT(row.at("median").get<double>(), 0);
+    EXPECT_GT(row.at("counts").at("steps").get<double>(), 2000);
   }
 }
 
@@ -166,7 +177,18 @@ TEST(coll_suite, measures_collectives_and_rates_between_hosts_with_a_delay) {
     EXPECT_GE(row.at("peers").at("openmpi").get<double>(), 50);
     EXPECT_EQ(row.at("counts").at("rounds"), 1);
     EXPECT_EQ(row.at("counts").at("messages"), 2);
+    EXPECT_EQ(row.at("counts").at("rounds at least"), 1);
   }
+}
+
+TEST(mpi_suite, measures_messages_between_hosts_with_a_delay) {
+  const json all = rows("", "--quick --filter 'openmpi/hosts2x2/one_way/8/delay50us$'");
+  ASSERT_EQ(all.size(), 1u);
+  const json& row = all.at(0);
+  if (row.contains("not_available")) GTEST_SKIP() << row.at("not_available");
+  ASSERT_FALSE(row.contains("error")) << row;
+  EXPECT_GE(row.at("median").get<double>(), 50);
+  EXPECT_GE(row.at("peers").at("openmpi").get<double>(), 50);
 }
 
 TEST(coll_suite, says_why_there_are_no_hosts) {

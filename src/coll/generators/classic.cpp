@@ -116,34 +116,41 @@ void rabenseifner_allreduce(plan_builder& b) {
 void ring_allreduce(plan_builder& b) {
   const int ranks = b.view.ranks();
   const std::uint64_t bytes = b.asked.vector_bytes();
-  const auto part = [&](int index) { return part_of(bytes, b.asked.extent, (index + 2 * ranks) % ranks, ranks); };
+  b.expect(5 * ranks, 6 * ranks);
+  const equal_parts parts(bytes, b.asked.extent, ranks);
   // Two buffers: a part arrives while the one before is added.
-  const std::uint64_t largest = part(0).bytes();
+  const std::uint64_t largest = parts[0].bytes();
   const std::uint64_t arrived_at[2] = {b.new_scratch(largest), b.new_scratch(largest)};
-  const int next = (b.rank + 1) % ranks;
-  const int previous = (b.rank + ranks - 1) % ranks;
+  const int next = b.rank + 1 == ranks ? 0 : b.rank + 1;
+  const int previous = b.rank == 0 ? ranks - 1 : b.rank - 1;
   const step_id mine = b.copy(b.own(buffer::input), b.own(buffer::output), bytes, {});
   std::uint32_t round = 0;
   step_id last = mine;
   step_id free[2] = {no_step, no_step};
   std::vector<step_id> sent(static_cast<std::size_t>(ranks), no_step);  // by part: not overwritten before
+  const auto pass_on = [&](int part) {
+    const byte_range given = parts[part];
+    return b.send(next, round, b.own(buffer::output, given.begin), given.bytes(), last);
+  };
+  const auto before = [ranks](int part) { return part == 0 ? ranks - 1 : part - 1; };
+  int part = b.rank;  // that is passed on
   for (int i = 0; i + 1 < ranks; ++i, ++round) {
-    const byte_range given = part(b.rank - i);
-    const byte_range taken = part(b.rank - i - 1);
+    sent[static_cast<std::size_t>(part)] = pass_on(part);
+    part = before(part);
+    const byte_range taken = parts[part];
     const place arrived = b.own(buffer::scratch, arrived_at[i % 2]);
-    sent[static_cast<std::size_t>((b.rank - i + ranks) % ranks)] =
-        b.send(next, round, b.own(buffer::output, given.begin), given.bytes(), last);
     const step_id received = b.receive(previous, round, arrived, taken.bytes(), free[i % 2]);
     last =
         b.reduce(step_kind::reduce_right, arrived, b.own(buffer::output, taken.begin), taken.bytes(), {received, mine});
     free[i % 2] = last;
   }
+  part = next;
   for (int i = 0; i + 1 < ranks; ++i, ++round) {
-    const byte_range given = part(b.rank + 1 - i);
-    const byte_range taken = part(b.rank - i);
-    b.send(next, round, b.own(buffer::output, given.begin), given.bytes(), last);
+    pass_on(part);
+    part = before(part);
+    const byte_range taken = parts[part];
     last = b.receive(previous, round, b.own(buffer::output, taken.begin), taken.bytes(),
-                     sent[static_cast<std::size_t>((b.rank - i + ranks) % ranks)]);
+                     sent[static_cast<std::size_t>(part)]);
   }
 }
 
@@ -151,6 +158,7 @@ void pairwise_alltoall(plan_builder& b) {
   const int ranks = b.view.ranks();
   const std::uint64_t block = b.asked.vector_bytes();
   const auto at = [&](buffer where, int of) { return b.own(where, static_cast<std::uint64_t>(of) * block); };
+  b.expect(2 * ranks, 0);
   b.copy(at(buffer::input, b.rank), at(buffer::output, b.rank), block, {});
   for (int distance = 1; distance < ranks; ++distance) {
     const int to = (b.rank + distance) % ranks;

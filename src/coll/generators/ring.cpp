@@ -5,7 +5,6 @@
 // Sources: PiP-MColl (Ouyang 2022, ch. 4); the last block, which the published loop leaves inside the leader, is copied
 // out too. Folding in the order of hosts, and by all ranks of the host, is ours.
 #include <algorithm>
-#include <functional>
 #include <vector>
 
 #include "coll/generators/generators.hpp"
@@ -13,15 +12,16 @@
 namespace tri::coll {
 namespace {
 
-using block_of = std::function<byte_range(int host)>;
-
 place shifted(place from, std::uint64_t offset) { return {from.rank, from.where, from.offset + offset}; }
 
 // `all`, in the leader's output, has the block of this host when `there` has ended; the others' may be written after
-// `free`.
-void ring_of_hosts(plan_builder& b, int senders, place all, const block_of& block, std::uint32_t round, step_id there,
+// `free`. `block(host)` is its range.
+template <class Block>
+void ring_of_hosts(plan_builder& b, int senders, place all, Block&& block, std::uint32_t round, step_id there,
                    step_id free) {
   const int hosts = b.view.hosts();
+  const int steps_of_round = (b.local < senders ? 2 : 0) + (b.mates > 1 ? 3 : 0);
+  b.expect(steps_of_round * hosts, (steps_of_round + 1) * hosts);
   std::vector<step_id> reads;
   reads.reserve(2 * static_cast<std::size_t>(hosts));
   const auto take = [&](int of, step_id when) {
@@ -31,25 +31,27 @@ void ring_of_hosts(plan_builder& b, int senders, place all, const block_of& bloc
   };
   const auto slice_of = [&](int of) {
     const byte_range whole = block(of);
+    if (senders == 1) return whole;
     const byte_range slice = part_of(whole.bytes(), b.asked.extent, b.local, senders);
     return byte_range{whole.begin + slice.begin, whole.begin + slice.end};
   };
+  const int next_host = b.host + 1 == hosts ? 0 : b.host + 1;
+  const int host_before = b.host == 0 ? hosts - 1 : b.host - 1;
   take(b.host, there);
   step_id have = there;  // of the block that is sent next
   int current = b.host;
+  byte_range mine = b.local < senders ? slice_of(current) : byte_range();
   for (int i = 1; i < hosts; ++i, ++round) {
     const int next = current == 0 ? hosts - 1 : current - 1;
     step_id received = no_step;
     if (b.local < senders) {
-      const byte_range mine = slice_of(current);
       const byte_range other = slice_of(next);
       if (mine.bytes() > 0)
-        reads.push_back(
-            b.send(b.peer((b.host + 1) % hosts, b.local), round, shifted(all, mine.begin), mine.bytes(), have));
+        reads.push_back(b.send(b.peer(next_host, b.local), round, shifted(all, mine.begin), mine.bytes(), have));
       if (other.bytes() > 0)
-        received = b.receive(b.peer((b.host + hosts - 1) % hosts, b.local), round, shifted(all, other.begin),
-                             other.bytes(), free);
+        received = b.receive(b.peer(host_before, b.local), round, shifted(all, other.begin), other.bytes(), free);
       have = received;
+      mine = other;
     }
     // The ring itself waits for no barrier; only what is copied out does, for all slices.
     if (b.mates > 1) take(next, b.host_barrier({received, there}));
@@ -65,9 +67,11 @@ struct exchange {
 
 // Sends each other host its block of `all`, and folds what comes for this one into `sum`, in the order of hosts; all
 // ranks of the host their part. `there`: `all` is complete; `begun`: `sum` is.
-exchange fold_own_block(plan_builder& b, int senders, place all, place sum, const block_of& block, step_id there,
+template <class Block>
+exchange fold_own_block(plan_builder& b, int senders, place all, place sum, Block&& block, step_id there,
                         step_id begun) {
   const int hosts = b.view.hosts();
+  b.expect(3 * hosts, 2 * hosts);
   exchange done;
   const auto handler_of = [&](int target) {
     return static_cast<int>(static_cast<std::int64_t>(target) * senders / hosts);
@@ -121,7 +125,8 @@ void ring_allgather(plan_builder& b, int senders) {
 void scattered_allreduce(plan_builder& b, int senders) {
   const std::uint64_t bytes = b.asked.vector_bytes();
   const place all = b.leaders(buffer::output);
-  const auto block = [&](int of) { return part_of(bytes, b.asked.extent, of, b.view.hosts()); };
+  const equal_parts parts(bytes, b.asked.extent, b.view.hosts());
+  const auto block = [&](int of) { return parts[of]; };
   const step_id there = b.host_barrier(b.reduce_parts_of_host(all, bytes));
   exchange done = fold_own_block(b, senders, all, shifted(all, block(b.host).begin), block, there, there);
   done.sends.push_back(done.folded);  // the ring overwrites what they send

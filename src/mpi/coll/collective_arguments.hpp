@@ -35,6 +35,9 @@ inline bool is_own_rank(const communicator& comm, int root) { return root == (co
 /// In the root's group of an inter-communicator the other ranks take no part.
 inline bool takes_part(const communicator& comm, int root) { return !comm.is_inter() || root != MPI_PROC_NULL; }
 
+/// Whether the part of the calling rank matters: in the root's group of an inter-communicator there are none.
+inline bool has_own_part(const communicator& comm, int root) { return !comm.is_inter() || root >= 0; }
+
 inline elements whole(const void* address, MPI_Count count, MPI_Datatype type) {
   return {const_cast<void*>(address), count, type};
 }

@@ -1,5 +1,4 @@
-// MPI's collective calls without parts for each rank: barriers, broadcasts, reductions. Reductions that do not wait and
-// whose type or operation is not predefined go to the MPI library: they may be freed meanwhile.
+// MPI's collective calls without parts for each rank: barriers, broadcasts, reductions.
 #include <mpi.h>
 
 #include "mpi/coll/collective_forms.hpp"
@@ -16,11 +15,13 @@ constexpr std::size_t most_bytes_of_direct_sums = std::size_t{64} << 10;
 enum class nonblocking_way : std::uint8_t { direct, plan, library };
 
 nonblocking_way way_of_sum(const communicator& comm, const elements& of, MPI_Op operation) {
-  const std::optional<reduction> known = reduction_of(operation);
-  if (!known || !is_defined_on(*known, of.type)) return nonblocking_way::library;
-  const buffer_type& type = datatypes::find(of.type);
-  const std::size_t bytes = type.bytes * static_cast<std::size_t>(std::max(comm.size(), comm.size_of_own_group()));
-  if (static_cast<std::size_t>(of.count) <= most_bytes_of_direct_sums / bytes) return nonblocking_way::direct;
+  if (order_of(of.type, operation) == reduction_order::unknown) return nonblocking_way::library;
+  MPI_Aint lower = 0, extent = 0;
+  PMPI_Type_get_extent(of.type, &lower, &extent);
+  const auto span = std::max<std::size_t>(
+      {static_cast<std::size_t>(std::max(extent, -extent)), datatypes::find(of.type).bytes, std::size_t{1}});
+  if (static_cast<std::size_t>(of.count) <= most_bytes_of_direct_sums / span / static_cast<std::size_t>(comm.size()))
+    return nonblocking_way::direct;
   return collectives::element_form::of(of.type) ? nonblocking_way::plan : nonblocking_way::library;
 }
 
@@ -61,38 +62,29 @@ int begin_reduce(session& in, communicator& known, const completion& how, const 
              [&](collectives::operation& all) { collectives::begin_reduce(all, from, to, operation, root); });
 }
 
-// Of an inter-communicator, where no rank contributes in place.
-bool is_reduction_between_groups(const void* from, const elements& to, MPI_Op operation) {
-  return is_valid(to.count, to.type) && from != MPI_IN_PLACE && operation != MPI_OP_NULL &&
-         (!reduction_of(operation) || is_defined_on(*reduction_of(operation), to.type));
-}
-
-// Those that do not wait are the library's: ranks that take no part know neither type nor operation.
+// Ranks that take no part know neither type nor operation.
 int reduce_between_groups(session& in, communicator& known, const completion& how, const void* from, const elements& to,
                           MPI_Op operation, int root) {
-  if (!how.is_blocking()) return pass_through;
-  const bool is_wrong =
-      takes_part(known, root) && (!is_reduction_between_groups(from, to, operation) ||
-                                  lacks_buffer(root == MPI_ROOT ? to.address : from, to.count, to.type));
-  if (is_wrong || !is_root(known, root)) return leave_to_library(known);
-  return between_groups::reduce(in, known, from, to, operation, root);
+  if (!is_root(known, root)) return leave_to_library(known);
+  if (!takes_part(known, root)) return between_groups::reduce(in, known, how, nullptr, {}, MPI_OP_NULL, root);
+  if (!is_reduction_between_groups(from, to, operation) ||
+      lacks_buffer(root == MPI_ROOT ? to.address : from, to.count, to.type))
+    return leave_to_library(known);
+  return between_groups::reduce(in, known, how.keeping(to.type, operation), from, to, operation, root);
 }
 
 int allreduce_between_groups(session& in, communicator& known, const completion& how, const void* from,
                              const elements& to, MPI_Op operation) {
   if (!is_reduction_between_groups(from, to, operation) || lacks_part(from, true, to.address, to.count, to.type))
     return leave_to_library(known);
-  if (!how.is_blocking() && way_of_sum(known, to, operation) != nonblocking_way::direct) return pass_through;
-  if (how.is_blocking()) return between_groups::allreduce(in, known, from, to, operation);
-  return run(in, known, how,
-             [&](collectives::operation& all) { between_groups::begin_allreduce(all, from, to, operation); });
+  return between_groups::allreduce(in, known, how.keeping(to.type, operation), from, to, operation);
 }
 
 int reduce(session& in, communicator& known, const completion& how, const void* from, const elements& to,
            MPI_Op operation, int root) {
   if (known.is_inter()) return reduce_between_groups(in, known, how, from, to, operation, root);
   if (!is_valid(to.count, to.type) || !is_root(known, root)) return leave_to_library(known);
-  if (!how.is_blocking()) return begin_reduce(in, known, how, from, to, operation, root);
+  if (!how.is_blocking()) return begin_reduce(in, known, how.keeping(to.type, operation), from, to, operation, root);
   const reduction_order order = order_of(to.type, operation);
   if (order == reduction_order::unknown) return pass_through;
   if (lacks_part(from, known.rank == root, to.address, to.count, to.type)) return leave_to_library(known);
@@ -123,7 +115,7 @@ int allreduce(session& in, communicator& known, const completion& how, const voi
               MPI_Op operation) {
   if (known.is_inter()) return allreduce_between_groups(in, known, how, from, to, operation);
   if (!is_valid(to.count, to.type)) return leave_to_library(known);
-  if (!how.is_blocking()) return begin_allreduce(in, known, how, from, to, operation);
+  if (!how.is_blocking()) return begin_allreduce(in, known, how.keeping(to.type, operation), from, to, operation);
   const reduction_order order = order_of(to.type, operation);
   if (order == reduction_order::unknown) return pass_through;
   if (lacks_part(from, true, to.address, to.count, to.type)) return leave_to_library(known);
@@ -144,17 +136,19 @@ TRIREME_COLLECTIVE(Barrier, Ibarrier, , (MPI_Comm comm), (comm), (-1, MPI_DATATY
 #define TRIREME_COLLECTIVES(suffix, count_type)                                                                     \
   TRIREME_COLLECTIVE(Bcast, Ibcast, suffix,                                                                         \
                      (void* buffer, count_type count, MPI_Datatype type, int root, MPI_Comm comm),                  \
-                     (buffer, count, type, root, comm), (count, type), (, type = kept(type)),                       \
+                     (buffer, count, type, root, comm), (count, type), (, type = kept(type, takes_part(of, root))), \
                      broadcast(in, known, how, {buffer, count, type}, root))                                        \
   TRIREME_COLLECTIVE(                                                                                               \
       Reduce, Ireduce, suffix,                                                                                      \
       (const void* from, void* to, count_type count, MPI_Datatype type, MPI_Op operation, int root, MPI_Comm comm), \
-      (from, to, count, type, operation, root, comm), (count, type), (),                                            \
+      (from, to, count, type, operation, root, comm), (count, type),                                                \
+      (, type = kept(type, takes_part(of, root)), operation = kept.operation(operation, takes_part(of, root))),     \
       reduce(in, known, how, from, {to, count, type}, operation, root))                                             \
   TRIREME_COLLECTIVE(                                                                                               \
       Allreduce, Iallreduce, suffix,                                                                                \
       (const void* from, void* to, count_type count, MPI_Datatype type, MPI_Op operation, MPI_Comm comm),           \
-      (from, to, count, type, operation, comm), (count, type), (),                                                  \
+      (from, to, count, type, operation, comm), (count, type),                                                      \
+      (, type = kept(type), operation = kept.operation(operation)),                                                 \
       allreduce(in, known, how, from, {to, count, type}, operation))
 TRIREME_COLLECTIVES(, int)
 #if MPI_VERSION >= 4

@@ -69,14 +69,18 @@ int operation::finish(session& in) {
 void copy(const elements& from, const elements& to) {
   const buffer_type& from_type = datatypes::find(from.type);
   const buffer_type& to_type = datatypes::find(to.type);
-  const std::size_t bytes = std::min(static_cast<std::size_t>(from.count) * from_type.bytes,
-                                     static_cast<std::size_t>(to.count) * to_type.bytes);
+  const std::size_t bytes_from = static_cast<std::size_t>(from.count) * from_type.bytes;
+  const std::size_t bytes = std::min(bytes_from, static_cast<std::size_t>(to.count) * to_type.bytes);
   if (bytes == 0 || from.address == to.address) return;
   if (from_type.is_plain && to_type.is_plain) {
     std::copy_n(static_cast<const std::byte*>(from.address), bytes, static_cast<std::byte*>(to.address));
     return;
   }
-  std::vector<std::byte> packed(static_cast<std::size_t>(from.count) * from_type.bytes);
+  if (to_type.is_plain && bytes == bytes_from) {
+    pack(from.address, from.count, from_type, static_cast<std::byte*>(to.address));
+    return;
+  }
+  std::vector<std::byte> packed(bytes_from);
   pack(from.address, from.count, from_type, packed.data());
   unpack(packed.data(), bytes, to.address, to.count, to_type);
 }

@@ -250,6 +250,57 @@ void begin_alltoall(operation& all, const parts& to_each, const parts& from_each
   copy(to_each.of(all.rank()), from_each.of(all.rank()));
 }
 
+namespace {
+
+// The partners of a rank in the order in which all pairs meet, of which a pair has the same number on both sides. A
+// rank has itself for a partner in one step.
+int partner_in(int step, const operation& all) { return (step - all.rank() + all.size()) % all.size(); }
+
+// Of the steps from `first` to `last`. What arrives in a part is matched after the part was copied.
+void exchange_in_place(operation& all, const parts& everybodys, int first, int last, std::byte* copies) {
+  for (int step = first; step < last; ++step) {
+    const int partner = partner_in(step, all);
+    if (partner == all.rank()) continue;
+    const elements part = everybodys.of(partner);
+    const elements copied{copies, static_cast<MPI_Count>(bytes_of(part)), MPI_BYTE};
+    copy(part, copied);
+    all.begin_receive(part, partner);
+    all.begin_send(copied, partner);
+    copies += copied.count;
+  }
+}
+
+std::size_t bytes_exchanged_in(int step, const operation& all, const parts& everybodys) {
+  const int partner = partner_in(step, all);
+  return partner == all.rank() ? 0 : bytes_of(everybodys.of(partner));
+}
+
+}  // namespace
+
+void begin_alltoall_in_place(operation& all, const parts& everybodys) {
+  std::size_t bytes = 0;
+  for (int step = 0; step < all.size(); ++step) bytes += bytes_exchanged_in(step, all, everybodys);
+  const scratch_elements& copies = all.make_scratch(static_cast<MPI_Count>(bytes), MPI_BYTE);
+  exchange_in_place(all, everybodys, 0, all.size(), static_cast<std::byte*>(copies.address()));
+}
+
+// However many steps a rank takes together, some rank always goes on: of all steps that are not complete the first one
+// has both of its ranks in it, because both have completed all earlier ones.
+int alltoall_in_place(session& in, communicator& comm, const parts& everybodys) {
+  constexpr std::size_t most_bytes_copied = std::size_t{4} << 20;
+  operation all(in, comm);
+  for (int first = 0, last = 0; first < all.size(); first = last) {
+    std::size_t bytes = 0;
+    do {
+      bytes += bytes_exchanged_in(last++, all, everybodys);
+    } while (last < all.size() && bytes + bytes_exchanged_in(last, all, everybodys) <= most_bytes_copied);
+    const scratch_elements copies(in, static_cast<MPI_Count>(bytes), MPI_BYTE);
+    exchange_in_place(all, everybodys, first, last, static_cast<std::byte*>(copies.address()));
+    all.wait();
+  }
+  return all.wait();
+}
+
 // ---- nonblocking
 
 namespace {
@@ -282,7 +333,7 @@ void reduce_parts(const operation& all, const scratch_elements& parts, const voi
   // In the order of the blocking operation, so that the bits of a sum are the same.
   const auto add = [&](int theirs, int mine) { reduce_local(part(theirs), part(mine), to, operation_); };
   int sum_of = all.size() - 1;
-  if (pays_as_plan(to)) {
+  if (pays_as_plan(to) || !is_commutative(operation_)) {
     for (int rank = 1; rank <= sum_of; ++rank) add(rank - 1, rank);
   } else {
     sum_of = add_as_doubling(all.size(), add);

@@ -57,5 +57,9 @@ void begin_scatter(operation& all, const parts& everybodys, const elements& mine
 void begin_allgather(operation& all, const elements& mine, const parts& everybodys);
 /// From every rank to every rank.
 void begin_alltoall(operation& all, const parts& to_each, const parts& from_each);
+/// Each rank sends what its part for another one holds, and receives into it. Copies all that it sends.
+void begin_alltoall_in_place(operation& all, const parts& everybodys);
+/// The same in rounds, with copies of a few MiB.
+int alltoall_in_place(session& in, communicator& comm, const parts& everybodys);
 
 }  // namespace tri::mpi::collectives

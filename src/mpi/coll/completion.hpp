@@ -11,6 +11,7 @@
 
 #include "coll/operation_table.hpp"
 #include "mpi/comm/communicators.hpp"
+#include "mpi/datatypes/held_handles.hpp"
 #include "mpi/p2p/requests.hpp"
 
 namespace tri::mpi::collectives {
@@ -47,6 +48,12 @@ class completion {
 
   bool is_blocking() const { return request_ == nullptr && start_ == nullptr; }
   bool is_persistent() const { return start_ != nullptr; }
+  /// The same, of a reduction that needs these after the call. The type is valid.
+  completion keeping(MPI_Datatype type, MPI_Op operation) const {
+    completion made = *this;
+    if (!is_blocking()) made.kept_ = {held_handles::hold_type(type), held_handles::hold_operation(operation)};
+    return made;
+  }
 
   /// Of an operation that is not waited for. `begin(identity)` returns null where there is no memory for it, on all
   /// members alike.
@@ -56,6 +63,7 @@ class completion {
     std::unique_ptr<nonblocking_operation> begun =
         begin(start_ != nullptr ? start_->identity : operation_identity::next_of(comm));
     if (begun == nullptr) return pass_through;
+    begun->keep(kept_);
     if (start_ != nullptr)
       start_->begun = std::move(begun);
     else
@@ -66,6 +74,7 @@ class completion {
  private:
   MPI_Request* request_ = nullptr;
   persistent_start* start_ = nullptr;
+  kept_handles kept_;
 };
 
 }  // namespace tri::mpi::collectives

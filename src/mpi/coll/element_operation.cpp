@@ -5,6 +5,13 @@
 
 namespace tri::mpi::collectives {
 
+bool is_commutative(MPI_Op operation) {
+  if (reduction_of(operation)) return true;
+  int commutative = 0;
+  PMPI_Op_commutative(operation, &commutative);
+  return commutative != 0;
+}
+
 element_operation element_operation::last_;
 
 // Smallest and largest of floating point numbers are left to the library, which has its own way with NaN.

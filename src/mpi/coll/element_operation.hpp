@@ -8,6 +8,9 @@
 
 namespace tri::mpi::collectives {
 
+/// Also of operations of the program.
+bool is_commutative(MPI_Op operation);
+
 class element_operation {
  public:
   /// The one that was used last is cached. Types and operations of the program may be freed and their handles given

@@ -1,5 +1,5 @@
 // MPI's collective calls with a part for each rank: gathers, scatters, all-to-all exchanges. All have one round of
-// messages. An all-to-all in place goes to the library, which buffers what it needs.
+// messages, but an all-to-all in place that waits.
 #include <mpi.h>
 
 #include <type_traits>
@@ -89,10 +89,17 @@ int allgather(session& in, communicator& known, const completion& how, const ele
   if (plan) return collectives::run_planned(in, known, how, *plan);
   return run(in, known, how, [&](operation& all) { begin_allgather(all, from, to.all()); });
 }
-// In place it is the library's, on all ranks.
+// MPI has none of inter-communicators.
+template <class Parts>
+int alltoall_in_place(session& in, communicator& known, const completion& how, const Parts& everybodys) {
+  if (known.is_inter()) return pass_through;
+  if (!everybodys.are_valid(known.size())) return leave_to_library(known);
+  if (how.is_blocking()) return collectives::alltoall_in_place(in, known, everybodys.all());
+  return run(in, known, how, [&](operation& all) { begin_alltoall_in_place(all, everybodys.all()); });
+}
 template <class Parts>
 int alltoall(session& in, communicator& known, const completion& how, const Parts& from, const Parts& to) {
-  if (from.address == MPI_IN_PLACE) return pass_through;
+  if (from.address == MPI_IN_PLACE) return alltoall_in_place(in, known, how, to);
   if (!are_valid(known, elements{}, from, to)) return leave_to_library(known);
   if (known.is_inter())
     return run(in, known, how, [&](operation& all) { between_groups::begin_alltoall(all, from.all(), to.all()); });
@@ -109,36 +116,38 @@ int alltoall(session& in, communicator& known, const completion& how, const Part
 using namespace tri::mpi;
 
 #define TRIREME_COLLECTIVES(suffix, count_type, displacement_type)                                                    \
-  TRIREME_COLLECTIVE(                                                                                                 \
-      Gather, Igather, suffix,                                                                                        \
-      (const void* from, count_type from_count, MPI_Datatype from_type, void* to, count_type to_count,                \
-       MPI_Datatype to_type, int root, MPI_Comm comm),                                                                \
-      (from, from_count, from_type, to, to_count, to_type, root, comm), (-1, MPI_DATATYPE_NULL),                      \
-      (, from_type = kept(from_type, from != MPI_IN_PLACE), to_type = kept(to_type, is_own_rank(of, root))),          \
-      gather(in, known, how, whole(from, from_count, from_type),                                                      \
-             equal_parts_if(is_own_rank(known, root), to, to_count, to_type), root))                                  \
+  TRIREME_COLLECTIVE(Gather, Igather, suffix,                                                                         \
+                     (const void* from, count_type from_count, MPI_Datatype from_type, void* to, count_type to_count, \
+                      MPI_Datatype to_type, int root, MPI_Comm comm),                                                 \
+                     (from, from_count, from_type, to, to_count, to_type, root, comm), (-1, MPI_DATATYPE_NULL),       \
+                     (, from_type = kept(from_type, from != MPI_IN_PLACE && has_own_part(of, root)),                  \
+                      to_type = kept(to_type, is_own_rank(of, root))),                                                \
+                     gather(in, known, how, whole(from, from_count, from_type),                                       \
+                            equal_parts_if(is_own_rank(known, root), to, to_count, to_type), root))                   \
   TRIREME_COLLECTIVE(                                                                                                 \
       Gatherv, Igatherv, suffix,                                                                                      \
       (const void* from, count_type from_count, MPI_Datatype from_type, void* to, const count_type counts[],          \
        const displacement_type displacements[], MPI_Datatype to_type, int root, MPI_Comm comm),                       \
       (from, from_count, from_type, to, counts, displacements, to_type, root, comm), (-1, MPI_DATATYPE_NULL),         \
-      (, from_type = kept(from_type, from != MPI_IN_PLACE), to_type = kept(to_type, is_own_rank(of, root))),          \
+      (, from_type = kept(from_type, from != MPI_IN_PLACE && has_own_part(of, root)),                                 \
+       to_type = kept(to_type, is_own_rank(of, root))),                                                               \
       gather(in, known, how, whole(from, from_count, from_type),                                                      \
              unequal_parts_if(is_own_rank(known, root), to, counts, displacements, to_type), root))                   \
-  TRIREME_COLLECTIVE(                                                                                                 \
-      Scatter, Iscatter, suffix,                                                                                      \
-      (const void* from, count_type from_count, MPI_Datatype from_type, void* to, count_type to_count,                \
-       MPI_Datatype to_type, int root, MPI_Comm comm),                                                                \
-      (from, from_count, from_type, to, to_count, to_type, root, comm), (-1, MPI_DATATYPE_NULL),                      \
-      (, from_type = kept(from_type, is_own_rank(of, root)), to_type = kept(to_type, to != MPI_IN_PLACE)),            \
-      scatter(in, known, how, equal_parts_if(is_own_rank(known, root), from, from_count, from_type),                  \
-              whole(to, to_count, to_type), root))                                                                    \
+  TRIREME_COLLECTIVE(Scatter, Iscatter, suffix,                                                                       \
+                     (const void* from, count_type from_count, MPI_Datatype from_type, void* to, count_type to_count, \
+                      MPI_Datatype to_type, int root, MPI_Comm comm),                                                 \
+                     (from, from_count, from_type, to, to_count, to_type, root, comm), (-1, MPI_DATATYPE_NULL),       \
+                     (, from_type = kept(from_type, is_own_rank(of, root)),                                           \
+                      to_type = kept(to_type, to != MPI_IN_PLACE && has_own_part(of, root))),                         \
+                     scatter(in, known, how, equal_parts_if(is_own_rank(known, root), from, from_count, from_type),   \
+                             whole(to, to_count, to_type), root))                                                     \
   TRIREME_COLLECTIVE(                                                                                                 \
       Scatterv, Iscatterv, suffix,                                                                                    \
       (const void* from, const count_type counts[], const displacement_type displacements[], MPI_Datatype from_type,  \
        void* to, count_type to_count, MPI_Datatype to_type, int root, MPI_Comm comm),                                 \
       (from, counts, displacements, from_type, to, to_count, to_type, root, comm), (-1, MPI_DATATYPE_NULL),           \
-      (, from_type = kept(from_type, is_own_rank(of, root)), to_type = kept(to_type, to != MPI_IN_PLACE)),            \
+      (, from_type = kept(from_type, is_own_rank(of, root)),                                                          \
+       to_type = kept(to_type, to != MPI_IN_PLACE && has_own_part(of, root))),                                        \
       scatter(in, known, how, unequal_parts_if(is_own_rank(known, root), from, counts, displacements, from_type),     \
               whole(to, to_count, to_type), root))                                                                    \
   TRIREME_COLLECTIVE(                                                                                                 \

@@ -9,31 +9,29 @@
 #include "coll/operation_table.hpp"
 #include "mpi/coll/collectives.hpp"
 #include "mpi/datatypes/datatypes.hpp"
+#include "mpi/datatypes/held_handles.hpp"
 #include "mpi/engine/shm_collective.hpp"
 #include "trireme/detail/arena/allocate.hpp"
 
 namespace tri::mpi::collectives {
 
 MPI_Datatype kept_types::operator()(MPI_Datatype type, bool matters) {
-  if (!matters || type == MPI_DATATYPE_NULL || !datatypes::find(type).is_valid) return type;
-  int integers = 0, addresses = 0, types = 0, combiner = 0;
-  PMPI_Type_get_envelope(type, &integers, &addresses, &types, &combiner);
-  if (combiner == MPI_COMBINER_NAMED) return type;
-  MPI_Datatype copy = MPI_DATATYPE_NULL;
-  PMPI_Type_dup(type, &copy);
-  kept_.emplace_back(nullptr, [copy](void*) mutable {
-    datatypes::forget(copy);
-    PMPI_Type_free(&copy);
-  });
-  return copy;
+  if (matters && type != MPI_DATATYPE_NULL && datatypes::find(type).is_valid)
+    kept_.push_back(held_handles::hold_type(type));
+  return type;
 }
 
 const MPI_Datatype* kept_types::operator()(const MPI_Datatype* types, int count, bool matters) {
   if (!matters || types == nullptr) return types;
   auto copies = std::make_shared<std::vector<MPI_Datatype>>(types, types + count);
-  for (MPI_Datatype& each : *copies) each = (*this)(each);
+  for (const MPI_Datatype each : *copies) (*this)(each);
   kept_.push_back(copies);
   return copies->data();
+}
+
+MPI_Op kept_types::operation(MPI_Op of, bool matters) {
+  if (matters) kept_.push_back(held_handles::hold_operation(of));
+  return of;
 }
 
 // In the memory of the host, behind it a table with one place: a start waits until the one before has ended everywhere.
@@ -78,30 +76,38 @@ persistent_collective::shared_part* persistent_collective::agree(session& in, co
 
 int persistent_collective::make(session& in, communicator& comm, kept_types kept, call begins, MPI_Request* request) {
   persistent_start check{.identity = {}, .only_checks = true};
-  if (const int error = begins(in, comm, completion(check)); error != MPI_SUCCESS) return error;
+  const std::uint64_t collectives = comm.collectives;
+  const int error = begins(in, comm, completion(check));
+  // The members of an inter-communicator agree on nothing. So one whose arguments are wrong counts as they do.
+  if (comm.is_inter()) {
+    comm.collectives = collectives;
+    if (error == pass_through_alone) ++comm.persistent_collectives;
+  }
+  if (error != MPI_SUCCESS) return error;
   const auto number = static_cast<int>(comm.persistent_collectives++ & INT_MAX);
   // Between hosts each has a slot of its own, so that the messages of two never meet.
   if (comm.spans_hosts() && (comm.carrier == MPI_COMM_NULL || number >= comm.hosts->operations)) return pass_through;
-  shared_part* const shared = agree(in, comm);
-  if (shared == nullptr) return pass_through;
+  shared_part* const shared = comm.is_inter() ? nullptr : agree(in, comm);
+  if (shared == nullptr && !comm.is_inter()) return pass_through;
   *request = requests::add_persistent(comm, std::unique_ptr<persistent_operation>(new persistent_collective(
-                                                in, comm, std::move(kept), std::move(begins), *shared, number)));
+                                                in, comm, std::move(kept), std::move(begins), shared, number)));
   return MPI_SUCCESS;
 }
 
 persistent_collective::persistent_collective(session& in, communicator& comm, kept_types kept, call begins,
-                                             shared_part& shared, int number)
+                                             shared_part* shared, int number)
     : in_(in), comm_(comm), kept_(std::move(kept)), begins_(std::move(begins)), shared_(shared) {
   identity_.tag = -1 - number;
   if (comm.spans_hosts()) identity_.carrier_slot = comm.hosts->operations + number;
-  identity_.table = &shared.table();
+  if (shared != nullptr) identity_.table = &shared->table();
 }
 
 // Its operation has ended. The last member's removes what they share.
 persistent_collective::~persistent_collective() {
-  const std::uint32_t members = shared_.members;  // before the count: after it, the last one may have released it
+  if (shared_ == nullptr) return;
+  const std::uint32_t members = shared_->members;  // before the count: after it, the last one may have released it
   // acq_rel: the last one sees that all others use it no more. pairs: persistent_collective.freed, with itself
-  if (shared_.freed.fetch_add(1, std::memory_order_acq_rel) + 1 == members) in_.ranks().blocks().release(&shared_);
+  if (shared_->freed.fetch_add(1, std::memory_order_acq_rel) + 1 == members) in_.ranks().blocks().release(shared_);
 }
 
 int persistent_collective::start(session& in, std::unique_ptr<nonblocking_operation>& begun) {

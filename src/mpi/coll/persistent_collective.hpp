@@ -1,6 +1,7 @@
 // Persistent collective operations: each start begins the nonblocking operation anew, with the identity that the
 // request got when it was made. So the members may start their requests in any order. Making one is collective: the
-// members of a host agree on a table of their own, in which the plans of its starts meet.
+// members of a host agree on a table of their own, in which the plans of its starts meet. Inter-communicators have no
+// plans.
 #pragma once
 
 #include <mpi.h>
@@ -17,13 +18,15 @@
 
 namespace tri::mpi::collectives {
 
-/// Types that the program may free while a request still needs them. Lists of counts and places are the program's until
-/// the request is freed (MPI 4.0, section 6.13), but their types are copied here.
+/// Types and operations that the program may free while a request still needs them. Lists of counts and places are the
+/// program's until the request is freed (MPI 4.0, section 6.13), but those of types are copied: the program frees what
+/// is in them.
 class kept_types {
  public:
-  /// The type itself where it cannot be freed, is not valid or does not matter (`matters`).
+  /// The type itself, which is kept where it is valid and matters.
   MPI_Datatype operator()(MPI_Datatype type, bool matters = true);
   const MPI_Datatype* operator()(const MPI_Datatype* types, int count, bool matters = true);
+  MPI_Op operation(MPI_Op of, bool matters = true);
 
  private:
   std::vector<std::shared_ptr<void>> kept_;
@@ -40,14 +43,14 @@ class persistent_collective final : public persistent_operation {
 
  private:
   struct shared_part;
-  persistent_collective(session& in, communicator& comm, kept_types kept, call begins, shared_part& shared, int slot);
+  persistent_collective(session& in, communicator& comm, kept_types kept, call begins, shared_part* shared, int number);
   static shared_part* agree(session& in, communicator& comm);
 
   session& in_;
   communicator& comm_;
   kept_types kept_;
   call begins_;
-  shared_part& shared_;
+  shared_part* shared_;  // null: of an inter-communicator, whose operations are messages
   operation_identity identity_;
 };
 
@@ -58,7 +61,6 @@ int persistent(MPI_Comm comm, MPI_Request* request, Describe&& describe, Library
   return collective(
       comm, true,
       [&](session& in, communicator& known) {
-        if (known.is_inter()) return pass_through;
         kept_types kept;
         persistent_collective::call begins = describe(known, kept);
         return persistent_collective::make(in, known, std::move(kept), std::move(begins), request);

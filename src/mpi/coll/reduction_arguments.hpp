@@ -8,6 +8,7 @@
 #include <optional>
 
 #include "mpi/coll/collective_arguments.hpp"
+#include "mpi/coll/element_operation.hpp"
 #include "mpi/coll/planned_collective.hpp"
 #include "mpi/rma/accumulated_elements.hpp"
 #include "mpi/rma/accumulation.hpp"
@@ -20,6 +21,12 @@ inline bool is_defined_on(reduction operation, MPI_Datatype type) {
   const element_type& element = element_type_of(type);
   return element.handle == type && operation != reduction::replace && operation != reduction::nothing &&
          is_defined(operation, element.kind, element.is_pair);
+}
+
+/// Whether it is one of an inter-communicator, where no rank contributes in place.
+inline bool is_reduction_between_groups(const void* from, const elements& of, MPI_Op operation) {
+  return is_valid(of.count, of.type) && from != MPI_IN_PLACE && operation != MPI_OP_NULL &&
+         (!reduction_of(operation) || is_defined_on(*reduction_of(operation), of.type));
 }
 
 /// How the contributions of ranks may be combined.
@@ -41,9 +48,7 @@ inline reduction_order order_of(MPI_Datatype type, MPI_Op operation) {
     last_operation = operation;
     return reduction_order::any;
   }
-  int commutative = 0;
-  PMPI_Op_commutative(operation, &commutative);
-  if (commutative != 0) return reduction_order::any;
+  if (collectives::is_commutative(operation)) return reduction_order::any;
   return collectives::element_form::of(type) ? reduction_order::of_ranks : reduction_order::unknown;
 }
 

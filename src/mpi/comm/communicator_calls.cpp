@@ -1,13 +1,11 @@
-// Calls that create and free communicators or free datatypes: the MPI library executes them, the drop-in records them.
+// Calls that create and free communicators: the MPI library executes them, the drop-in records them.
 #include <mpi.h>
 
 #include "mpi/abi/exported.hpp"
 #include "mpi/coll/collectives_across_hosts.hpp"
 #include "mpi/comm/communicator_hints.hpp"
 #include "mpi/comm/communicators.hpp"
-#include "mpi/datatypes/datatypes.hpp"
 #include "mpi/p2p/requests.hpp"
-#include "mpi/rma/accumulated_elements.hpp"
 #include "mpi/startup/session.hpp"
 
 namespace tri::mpi {
@@ -175,13 +173,4 @@ TRIREME_EXPORTED int MPI_Comm_disconnect(MPI_Comm* comm) {
     }
   }
   return free_with(comm, PMPI_Comm_disconnect);
-}
-
-TRIREME_EXPORTED int MPI_Type_free(MPI_Datatype* type) {
-  if (session* const in = session::active()) {
-    const call_guard guard(*in);
-    datatypes::forget(*type);
-    forget_element_type(*type);
-  }
-  return PMPI_Type_free(type);
 }

@@ -323,6 +323,11 @@ TRIREME_FORTRAN(type_free, (fint * type, fint* error), (type, error)) {
   set(error, MPI_Type_free(&c));
   *type = PMPI_Type_c2f(c);
 }
+TRIREME_FORTRAN(op_free, (fint * operation, fint* error), (operation, error)) {
+  MPI_Op c = PMPI_Op_f2c(*operation);
+  set(error, MPI_Op_free(&c));
+  *operation = PMPI_Op_c2f(c);
+}
 
 // ---- environment
 

@@ -4,11 +4,16 @@
 
 #include <mpi.h>
 
+#include <array>
 #include <memory>
+#include <utility>
 
 namespace tri::mpi {
 
 class session;
+
+/// Types and operations of the program that are needed until an operation has ended (held_handles).
+using kept_handles = std::array<std::shared_ptr<void>, 2>;
 
 class nonblocking_operation {
  public:
@@ -26,6 +31,10 @@ class nonblocking_operation {
   virtual void set_status(MPI_Status* status) const;
   /// If it still can be.
   virtual void cancel(session&) {}
+  void keep(kept_handles handles) { kept_ = std::move(handles); }
+
+ private:
+  kept_handles kept_;
 };
 
 /// What a persistent request of more than one message starts again and again.

@@ -58,7 +58,7 @@ class session {
   void begin_polled_operation() { ranks().set_asks_others(++polled_operations_ > 0); }
   void end_polled_operation() { ranks().set_asks_others(--polled_operations_ > 0); }
   /// What waits and polls of this rank advance beside its messages (engine::set_operations); null: nothing.
-  enum class advancing { internode, collectives, all };
+  enum class advancing { internode, collectives, sums_between_groups, all };
   void set_advance(advancing what, bool (*advance)(bool before_sleep));
   ~session();
 

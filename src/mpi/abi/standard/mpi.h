@@ -449,6 +449,7 @@ TRIREME_MPI_FUNCTION(Neighbor_alltoallw_c, const void*, const MPI_Count*, const 
                      const MPI_Count*, const MPI_Aint*, const MPI_Datatype*, MPI_Comm)
 TRIREME_MPI_FUNCTION(Op_commutative, MPI_Op, int*)
 TRIREME_MPI_FUNCTION(Op_create, MPI_User_function*, int, MPI_Op*)
+TRIREME_MPI_FUNCTION(Op_free, MPI_Op*)
 TRIREME_MPI_FUNCTION(Pack, const void*, int, MPI_Datatype, void*, int, int*, MPI_Comm)
 TRIREME_MPI_FUNCTION(Pack_c, const void*, MPI_Count, MPI_Datatype, void*, MPI_Count, MPI_Count*, MPI_Comm)
 TRIREME_MPI_FUNCTION(Probe, int, int, MPI_Comm, MPI_Status*)

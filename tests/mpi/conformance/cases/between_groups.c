@@ -5,10 +5,12 @@
 
 #include "conformance.h"
 
-static int is_high(void) { return my_rank >= rank_count / 2; }
-static int first_there(void) { return is_high() ? 0 : rank_count / 2; }
-static int first_here(void) { return is_high() ? rank_count / 2 : 0; }
-static int size_there(void) { return is_high() ? rank_count / 2 : rank_count - rank_count / 2; }
+static int first_is_alone; /* in its group, else half of the ranks are */
+static int low_size(void) { return first_is_alone ? 1 : rank_count / 2; }
+static int is_high(void) { return my_rank >= low_size(); }
+static int first_there(void) { return is_high() ? 0 : low_size(); }
+static int first_here(void) { return is_high() ? low_size() : 0; }
+static int size_there(void) { return is_high() ? low_size() : rank_count - low_size(); }
 static int size_here(void) { return rank_count - size_there(); }
 static int rank_here(void) { return my_rank - first_here(); }
 
@@ -250,24 +252,39 @@ static int root_of(int of_high, int rank) {
 static int value_of(int rank, int i) { return 1000 * rank + i; }
 
 enum { roots = 2 };
-static void wait_if(int nonblocking, MPI_Request* request) {
-  if (nonblocking) MPI_Wait(request, MPI_STATUS_IGNORE);
-}
 
-static void broadcasts(MPI_Comm between, int count, int nonblocking) {
+/* A collective operation in one of the ways in which MPI has it. */
+enum { waits, does_not_wait, is_persistent };
+static void start_twice(MPI_Request* request) {
+  for (int start = 0; start < 2; ++start) {
+    MPI_Start(request);
+    MPI_Wait(request, MPI_STATUS_IGNORE);
+  }
+  MPI_Request_free(request);
+}
+#define RUN(way, name, nonblocking_name, ...)                         \
+  do {                                                                \
+    MPI_Request request_of_run;                                       \
+    if ((way) == waits) MPI_##name(__VA_ARGS__);                      \
+    if ((way) == does_not_wait) {                                     \
+      MPI_I##nonblocking_name(__VA_ARGS__, &request_of_run);          \
+      MPI_Wait(&request_of_run, MPI_STATUS_IGNORE);                   \
+    }                                                                 \
+    if ((way) == is_persistent) {                                     \
+      MPI_##name##_init(__VA_ARGS__, MPI_INFO_NULL, &request_of_run); \
+      start_twice(&request_of_run);                                   \
+    }                                                                 \
+  } while (0)
+
+static void broadcasts(MPI_Comm between, int count, int way) {
   int* const data = allocate((size_t)count * sizeof *data);
   for (int of_high = 0; of_high < 2; ++of_high) {
     const int group = of_high == is_high() ? size_here() : size_there();
     const int base = of_high == is_high() ? first_here() : first_there();
     for (int rank = 0; rank < group && rank < roots; ++rank) {
       const int root = root_of(of_high, rank);
-      MPI_Request request;
       for (int i = 0; i < count; ++i) data[i] = root == MPI_ROOT ? value_of(my_rank, i) : -1;
-      if (nonblocking)
-        MPI_Ibcast(data, count, MPI_INT, root, between, &request);
-      else
-        MPI_Bcast(data, count, MPI_INT, root, between);
-      wait_if(nonblocking, &request);
+      RUN(way, Bcast, bcast, data, count, MPI_INT, root, between);
       int bad = 0;
       for (int i = 0; i < count; ++i) bad += data[i] != (root == MPI_PROC_NULL ? -1 : value_of(base + rank, i));
       CHECK_EQUAL(bad, 0);
@@ -277,7 +294,7 @@ static void broadcasts(MPI_Comm between, int count, int nonblocking) {
 }
 
 /* `uneven`: rank r has r + 1 parts of `each` elements, with gaps between them where they are together. */
-static void gathers(MPI_Comm between, int each, int uneven, int nonblocking, int scatters) {
+static void gathers(MPI_Comm between, int each, int uneven, int way, int scatters) {
   const int there = size_there();
   const int mine = uneven ? each * (rank_here() + 1) : each;
   int* const counts = allocate((size_t)there * sizeof *counts);
@@ -292,26 +309,18 @@ static void gathers(MPI_Comm between, int each, int uneven, int nonblocking, int
   int* const all = allocate((size_t)total * sizeof *all);
   for (int of_high = 0; of_high < 2; ++of_high) {
     const int root = root_of(of_high, 0);
-    MPI_Request request;
     for (int i = 0; i < mine; ++i) own[i] = scatters ? -1 : value_of(my_rank, i);
     for (int i = 0; i < total; ++i) all[i] = scatters ? -2 : -1;
     for (int rank = 0; scatters && rank < there; ++rank)
       for (int i = 0; i < counts[rank]; ++i) all[places[rank] + i] = value_of(first_there() + rank, i);
-    if (scatters && uneven && nonblocking)
-      MPI_Iscatterv(all, counts, places, MPI_INT, own, mine, MPI_INT, root, between, &request);
-    if (scatters && uneven && !nonblocking)
-      MPI_Scatterv(all, counts, places, MPI_INT, own, mine, MPI_INT, root, between);
-    if (scatters && !uneven && nonblocking)
-      MPI_Iscatter(all, each, MPI_INT, own, mine, MPI_INT, root, between, &request);
-    if (scatters && !uneven && !nonblocking) MPI_Scatter(all, each, MPI_INT, own, mine, MPI_INT, root, between);
-    if (!scatters && uneven && nonblocking)
-      MPI_Igatherv(own, mine, MPI_INT, all, counts, places, MPI_INT, root, between, &request);
-    if (!scatters && uneven && !nonblocking)
-      MPI_Gatherv(own, mine, MPI_INT, all, counts, places, MPI_INT, root, between);
-    if (!scatters && !uneven && nonblocking)
-      MPI_Igather(own, mine, MPI_INT, all, each, MPI_INT, root, between, &request);
-    if (!scatters && !uneven && !nonblocking) MPI_Gather(own, mine, MPI_INT, all, each, MPI_INT, root, between);
-    wait_if(nonblocking, &request);
+    if (scatters && uneven)
+      RUN(way, Scatterv, scatterv, all, counts, places, MPI_INT, own, mine, MPI_INT, root, between);
+    else if (scatters)
+      RUN(way, Scatter, scatter, all, each, MPI_INT, own, mine, MPI_INT, root, between);
+    else if (uneven)
+      RUN(way, Gatherv, gatherv, own, mine, MPI_INT, all, counts, places, MPI_INT, root, between);
+    else
+      RUN(way, Gather, gather, own, mine, MPI_INT, all, each, MPI_INT, root, between);
     int bad = 0;
     if (scatters)
       for (int i = 0; i < mine; ++i) bad += own[i] != (root >= 0 ? value_of(my_rank, i) : -1);
@@ -327,7 +336,7 @@ static void gathers(MPI_Comm between, int each, int uneven, int nonblocking, int
 }
 
 /* Rank r sends r + 1 elements more than `each` in the uneven ones. */
-static void allgathers(MPI_Comm between, int each, int uneven, int nonblocking) {
+static void allgathers(MPI_Comm between, int each, int uneven, int way) {
   const int there = size_there(), mine = each + (uneven ? rank_here() + 1 : 0);
   int* const counts = allocate((size_t)there * sizeof *counts);
   int* const places = allocate((size_t)there * sizeof *places);
@@ -340,16 +349,10 @@ static void allgathers(MPI_Comm between, int each, int uneven, int nonblocking) 
   int* const all = allocate((size_t)total * sizeof *all);
   for (int i = 0; i < mine; ++i) own[i] = value_of(my_rank, i);
   for (int i = 0; i < total; ++i) all[i] = -1;
-  MPI_Request request;
-  if (uneven && nonblocking)
-    MPI_Iallgatherv(own, mine, MPI_INT, all, counts, places, MPI_INT, between, &request);
-  else if (uneven)
-    MPI_Allgatherv(own, mine, MPI_INT, all, counts, places, MPI_INT, between);
-  else if (nonblocking)
-    MPI_Iallgather(own, mine, MPI_INT, all, each, MPI_INT, between, &request);
+  if (uneven)
+    RUN(way, Allgatherv, allgatherv, own, mine, MPI_INT, all, counts, places, MPI_INT, between);
   else
-    MPI_Allgather(own, mine, MPI_INT, all, each, MPI_INT, between);
-  wait_if(nonblocking, &request);
+    RUN(way, Allgather, allgather, own, mine, MPI_INT, all, each, MPI_INT, between);
   int bad = 0;
   for (int rank = 0; rank < there; ++rank)
     for (int i = 0; i < counts[rank]; ++i) bad += all[places[rank] + i] != value_of(first_there() + rank, i);
@@ -361,7 +364,7 @@ static void allgathers(MPI_Comm between, int each, int uneven, int nonblocking) 
 }
 
 /* To rank r go `each` elements; kind 1 is the one with counts, kind 2 that with types. */
-static void alltoalls(MPI_Comm between, int each, int kind, int nonblocking) {
+static void alltoalls(MPI_Comm between, int each, int kind, int way) {
   const int there = size_there();
   const size_t total = (size_t)(there * each);
   int* const counts = allocate((size_t)there * sizeof *counts);
@@ -376,16 +379,9 @@ static void alltoalls(MPI_Comm between, int each, int kind, int nonblocking) {
     for (int i = 0; i < each; ++i) out[rank * each + i] = value_of(my_rank, 7 * (first_there() + rank) + i);
   }
   memset(in, 0xff, total * sizeof *in);
-  MPI_Request request;
-  if (kind == 0 && nonblocking) MPI_Ialltoall(out, each, MPI_INT, in, each, MPI_INT, between, &request);
-  if (kind == 0 && !nonblocking) MPI_Alltoall(out, each, MPI_INT, in, each, MPI_INT, between);
-  if (kind == 1 && nonblocking)
-    MPI_Ialltoallv(out, counts, places, MPI_INT, in, counts, places, MPI_INT, between, &request);
-  if (kind == 1 && !nonblocking) MPI_Alltoallv(out, counts, places, MPI_INT, in, counts, places, MPI_INT, between);
-  if (kind == 2 && nonblocking)
-    MPI_Ialltoallw(out, counts, places, types, in, counts, places, types, between, &request);
-  if (kind == 2 && !nonblocking) MPI_Alltoallw(out, counts, places, types, in, counts, places, types, between);
-  wait_if(nonblocking, &request);
+  if (kind == 0) RUN(way, Alltoall, alltoall, out, each, MPI_INT, in, each, MPI_INT, between);
+  if (kind == 1) RUN(way, Alltoallv, alltoallv, out, counts, places, MPI_INT, in, counts, places, MPI_INT, between);
+  if (kind == 2) RUN(way, Alltoallw, alltoallw, out, counts, places, types, in, counts, places, types, between);
   int bad = 0;
   for (int rank = 0; rank < there; ++rank)
     for (int i = 0; i < each; ++i) bad += in[rank * each + i] != value_of(first_there() + rank, 7 * my_rank + i);
@@ -429,19 +425,17 @@ static int sum_there(int i) {
   return sum;
 }
 
-static void reductions(MPI_Comm between, int count, int nonblocking, int of_all) {
+static void reductions(MPI_Comm between, int count, int way, int of_all) {
   int* const out = allocate((size_t)count * sizeof *out);
   int* const in = allocate((size_t)count * sizeof *in);
   for (int i = 0; i < count; ++i) out[i] = value_of(my_rank, i);
   for (int of_high = 0; of_high < (of_all ? 1 : 2); ++of_high) {
     const int root = root_of(of_high, 0);
-    MPI_Request request;
     for (int i = 0; i < count; ++i) in[i] = -1;
-    if (of_all && nonblocking) MPI_Iallreduce(out, in, count, MPI_INT, MPI_SUM, between, &request);
-    if (of_all && !nonblocking) MPI_Allreduce(out, in, count, MPI_INT, MPI_SUM, between);
-    if (!of_all && nonblocking) MPI_Ireduce(out, in, count, MPI_INT, MPI_SUM, root, between, &request);
-    if (!of_all && !nonblocking) MPI_Reduce(out, in, count, MPI_INT, MPI_SUM, root, between);
-    wait_if(nonblocking, &request);
+    if (of_all)
+      RUN(way, Allreduce, allreduce, out, in, count, MPI_INT, MPI_SUM, between);
+    else
+      RUN(way, Reduce, reduce, out, in, count, MPI_INT, MPI_SUM, root, between);
     int bad = 0;
     for (int i = 0; i < count; ++i) bad += in[i] != (of_all || root == MPI_ROOT ? sum_there(i) : -1);
     CHECK_EQUAL(bad, 0);
@@ -450,27 +444,34 @@ static void reductions(MPI_Comm between, int count, int nonblocking, int of_all)
   free(out);
 }
 
-static void products(MPI_Comm between, int count) {
-  MPI_Datatype type;
-  MPI_Op product;
-  MPI_Type_contiguous(4, MPI_UNSIGNED, &type);
-  MPI_Type_commit(&type);
-  MPI_Op_create(multiply, 0, &product);
+/* What does not wait is of a type and an operation that are freed before it ends. */
+static void products(MPI_Comm between, int count, int way) {
   struct matrix* const out = allocate((size_t)count * sizeof *out);
   struct matrix* const in = allocate((size_t)count * sizeof *in);
   for (int i = 0; i < count; ++i) out[i] = matrix_of(my_rank, i);
-  MPI_Allreduce(out, in, count, type, product, between);
-  int bad = 0;
-  for (int i = 0; i < count; ++i) {
-    const struct matrix right = product_there(i);
-    bad += memcmp(&in[i], &right, sizeof right) != 0;
-  }
-  CHECK_EQUAL(bad, 0);
-  for (int of_high = 0; of_high < 2; ++of_high) {
+  for (int kind = 0; kind < 3; ++kind) { /* to all, to the first of the low group, of the high group */
+    const int root = root_of(kind == 2, 0);
+    MPI_Request request;
+    MPI_Datatype type;
+    MPI_Op product;
+    MPI_Type_contiguous(4, MPI_UNSIGNED, &type);
+    MPI_Type_commit(&type);
+    MPI_Op_create(multiply, 0, &product);
     memset(in, 0, (size_t)count * sizeof *in);
-    MPI_Reduce(out, in, count, type, product, root_of(of_high, 0), between);
-    bad = 0;
-    for (int i = 0; i < count && root_of(of_high, 0) == MPI_ROOT; ++i) {
+    if (way == waits && kind == 0) MPI_Allreduce(out, in, count, type, product, between);
+    if (way == waits && kind > 0) MPI_Reduce(out, in, count, type, product, root, between);
+    if (way == does_not_wait && kind == 0) MPI_Iallreduce(out, in, count, type, product, between, &request);
+    if (way == does_not_wait && kind > 0) MPI_Ireduce(out, in, count, type, product, root, between, &request);
+    if (way == is_persistent && kind == 0)
+      MPI_Allreduce_init(out, in, count, type, product, between, MPI_INFO_NULL, &request);
+    if (way == is_persistent && kind > 0)
+      MPI_Reduce_init(out, in, count, type, product, root, between, MPI_INFO_NULL, &request);
+    MPI_Op_free(&product);
+    MPI_Type_free(&type);
+    if (way == does_not_wait) MPI_Wait(&request, MPI_STATUS_IGNORE);
+    if (way == is_persistent) start_twice(&request);
+    int bad = 0;
+    for (int i = 0; i < count && (kind == 0 || root == MPI_ROOT); ++i) {
       const struct matrix right = product_there(i);
       bad += memcmp(&in[i], &right, sizeof right) != 0;
     }
@@ -478,12 +479,10 @@ static void products(MPI_Comm between, int count) {
   }
   free(in);
   free(out);
-  MPI_Op_free(&product);
-  MPI_Type_free(&type);
 }
 
 /* Both groups have as many elements in all; each divides them among its ranks. */
-static void scattered_sums(MPI_Comm between, int each, int uneven, int nonblocking) {
+static void scattered_sums(MPI_Comm between, int each, int uneven, int way) {
   const int here = size_here(), total = here * size_there() * each;
   int* const counts = allocate((size_t)here * sizeof *counts);
   for (int rank = 0; rank < here; ++rank) counts[rank] = total / here;
@@ -495,12 +494,10 @@ static void scattered_sums(MPI_Comm between, int each, int uneven, int nonblocki
   int* const out = allocate((size_t)total * sizeof *out);
   int* const in = allocate((size_t)mine * sizeof *in + 1);
   for (int i = 0; i < total; ++i) out[i] = value_of(my_rank, i);
-  MPI_Request request;
-  if (uneven && nonblocking) MPI_Ireduce_scatter(out, in, counts, MPI_INT, MPI_SUM, between, &request);
-  if (uneven && !nonblocking) MPI_Reduce_scatter(out, in, counts, MPI_INT, MPI_SUM, between);
-  if (!uneven && nonblocking) MPI_Ireduce_scatter_block(out, in, mine, MPI_INT, MPI_SUM, between, &request);
-  if (!uneven && !nonblocking) MPI_Reduce_scatter_block(out, in, mine, MPI_INT, MPI_SUM, between);
-  wait_if(nonblocking, &request);
+  if (uneven)
+    RUN(way, Reduce_scatter, reduce_scatter, out, in, counts, MPI_INT, MPI_SUM, between);
+  else
+    RUN(way, Reduce_scatter_block, reduce_scatter_block, out, in, mine, MPI_INT, MPI_SUM, between);
   int bad = 0;
   for (int i = 0; i < mine; ++i) bad += in[i] != sum_there(first + i);
   CHECK_EQUAL(bad, 0);
@@ -510,51 +507,89 @@ static void scattered_sums(MPI_Comm between, int each, int uneven, int nonblocki
 }
 
 enum { few = 3, many = 30000 };
-static void collective_of_parts(int nonblocking) {
+static void collective_of_parts(int way) {
   MPI_Comm between = make_between();
   for (int each = few; each <= many; each += many - few) {
     for (int uneven = 0; uneven < 2; ++uneven) {
-      gathers(between, each, uneven, nonblocking, 0);
-      gathers(between, each, uneven, nonblocking, 1);
-      allgathers(between, each, uneven, nonblocking);
+      gathers(between, each, uneven, way, 0);
+      gathers(between, each, uneven, way, 1);
+      allgathers(between, each, uneven, way);
     }
-    for (int kind = 0; kind < 3; ++kind) alltoalls(between, each, kind, nonblocking);
+    for (int kind = 0; kind < 3; ++kind) alltoalls(between, each, kind, way);
   }
   MPI_Comm_free(&between);
 }
-static void every_broadcast(int nonblocking) {
+static void every_broadcast(int way) {
   MPI_Comm between = make_between();
-  for (int count = few; count <= many; count += many - few) broadcasts(between, count, nonblocking);
+  for (int count = few; count <= many; count += many - few) broadcasts(between, count, way);
   MPI_Comm_free(&between);
 }
-static void from_each_root(void) { every_broadcast(0); }
-static void nonblocking_from_each_root(void) { every_broadcast(1); }
-static void parts(void) { collective_of_parts(0); }
-static void nonblocking_parts(void) { collective_of_parts(1); }
+static void from_each_root(void) { every_broadcast(waits); }
+static void nonblocking_from_each_root(void) { every_broadcast(does_not_wait); }
+static void persistent_from_each_root(void) { every_broadcast(is_persistent); }
+static void parts(void) { collective_of_parts(waits); }
+static void nonblocking_parts(void) { collective_of_parts(does_not_wait); }
+static void persistent_parts(void) { collective_of_parts(is_persistent); }
 
-static void sums(void) {
+static void every_sum(int way) {
   MPI_Comm between = make_between();
   for (int count = few; count <= many; count += many - few) {
-    reductions(between, count, 0, 0);
-    reductions(between, count, 0, 1);
-    products(between, count);
-    scattered_sums(between, count, 0, 0);
-    scattered_sums(between, count, 1, 0);
+    reductions(between, count, way, 0);
+    reductions(between, count, way, 1);
+    products(between, count, way);
+    scattered_sums(between, count, 0, way);
+    scattered_sums(between, count, 1, way);
   }
   MPI_Comm_free(&between);
 }
-static void nonblocking_sums(void) {
+static void sums(void) { every_sum(waits); }
+static void nonblocking_sums(void) { every_sum(does_not_wait); }
+static void persistent_sums(void) { every_sum(is_persistent); }
+
+/* More bytes than a rank receives side by side, of three ranks and more to one. */
+static void large_sums(void) {
+  enum { large = 800000 };
+  first_is_alone = 1;
   MPI_Comm between = make_between();
-  for (int count = few; count <= many; count += many - few) {
-    reductions(between, count, 1, 0);
-    reductions(between, count, 1, 1);
+  for (int way = waits; way <= does_not_wait; ++way) {
+    reductions(between, large, way, 0);
+    reductions(between, large, way, 1);
+    products(between, large / 4, way);
+    scattered_sums(between, large / size_here() / size_there(), 1, way);
   }
   MPI_Comm_free(&between);
+  first_is_alone = 0;
 }
-static void nonblocking_scattered_sums(void) {
+
+/* The root waits for messages that the others send when their part is over. Together their parts are more than it
+   receives side by side, in calls that do not wait. */
+static void large_sums_while_the_root_waits_for_others(void) {
+  enum { large = 6 << 20 };
+  first_is_alone = 1;
   MPI_Comm between = make_between();
-  for (int uneven = 0; uneven < 2; ++uneven) scattered_sums(between, few, uneven, 1);
+  int* const out = allocate(large * sizeof *out);
+  int* const in = allocate(large * sizeof *in);
+  for (int i = 0; i < large; ++i) out[i] = value_of(my_rank, i), in[i] = -1;
+  MPI_Request request;
+  MPI_Ireduce(out, in, large, MPI_INT, MPI_SUM, is_high() ? 0 : MPI_ROOT, between, &request);
+  if (is_high()) {
+    MPI_Wait(&request, MPI_STATUS_IGNORE);
+    MPI_Send(&my_rank, 1, MPI_INT, 0, 8, between);
+  } else {
+    for (int rank = 0; rank < size_there(); ++rank) {
+      int told = -1;
+      MPI_Recv(&told, 1, MPI_INT, rank, 8, between, MPI_STATUS_IGNORE);
+      CHECK_EQUAL(told, first_there() + rank);
+    }
+    MPI_Wait(&request, MPI_STATUS_IGNORE);
+    int bad = 0;
+    for (int i = 0; i < large; ++i) bad += in[i] != sum_there(i);
+    CHECK_EQUAL(bad, 0);
+  }
+  free(in);
+  free(out);
   MPI_Comm_free(&between);
+  first_is_alone = 0;
 }
 
 /* Nobody leaves a barrier before all of the other group have entered it: the last one to come finds no message that
@@ -571,11 +606,12 @@ static void barriers(void) {
       MPI_Iprobe(rank, 6, between, &flag, MPI_STATUS_IGNORE);
       CHECK_EQUAL(flag, 0);
     }
-    if (round / 2 % 2)
+    if (round / 2 % 2) {
       MPI_Ibarrier(between, &request);
-    else
+      MPI_Wait(&request, MPI_STATUS_IGNORE);
+    } else {
       MPI_Barrier(between);
-    wait_if(round / 2 % 2, &request);
+    }
     if (round % 2 != is_high()) MPI_Send(&round, 1, MPI_INT, 0, 6, between);
     for (int rank = 0; rank < there && late; ++rank) {
       MPI_Recv(&in, 1, MPI_INT, rank, 6, between, MPI_STATUS_IGNORE);
@@ -617,6 +653,70 @@ static void operations_beside_each_other(void) {
   MPI_Comm_free(&between);
 }
 
+/* Ranks that are neither root nor in the other group may name anything. */
+static void arguments_that_do_not_matter(void) {
+  MPI_Comm between = make_between();
+  for (int way = waits; way <= is_persistent; ++way) {
+    const int root = root_of(0, 0);
+    const int takes_part = root != MPI_PROC_NULL, is_root = root == MPI_ROOT, is_other = root >= 0;
+    const MPI_Datatype none = MPI_DATATYPE_NULL;
+    int* const all = allocate((size_t)rank_count * sizeof *all);
+    int value = is_root ? 7 : -1, sum = -1;
+    for (int i = 0; i < rank_count; ++i) all[i] = is_root ? 50 + i : -1;
+    RUN(way, Bcast, bcast, takes_part ? &value : NULL, takes_part, takes_part ? MPI_INT : none, root, between);
+    CHECK_EQUAL(value, takes_part ? 7 : -1);
+    RUN(way, Reduce, reduce, takes_part ? &value : NULL, is_root ? &sum : NULL, takes_part, takes_part ? MPI_INT : none,
+        takes_part ? MPI_SUM : MPI_OP_NULL, root, between);
+    CHECK_EQUAL(sum, is_root ? 7 * size_there() : -1);
+    RUN(way, Scatter, scatter, is_root ? all : NULL, is_root, is_root ? MPI_INT : none, is_other ? &value : NULL,
+        is_other, is_other ? MPI_INT : none, root, between);
+    CHECK_EQUAL(value, is_other ? 50 + rank_here() : is_root ? 7 : -1);
+    RUN(way, Gather, gather, is_other ? &value : NULL, is_other, is_other ? MPI_INT : none, is_root ? all : NULL,
+        is_root, is_root ? MPI_INT : none, root, between);
+    for (int rank = 0; rank < size_there(); ++rank) CHECK_EQUAL(all[rank], is_root ? 50 + rank : -1);
+    free(all);
+  }
+  MPI_Comm_free(&between);
+}
+
+/* Each rank starts them in another order, with operations that are not persistent between them. */
+static void persistent_in_any_order(void) {
+  MPI_Comm between = make_between();
+  enum { length = 5000, rounds = 5 };
+  const int there = size_there();
+  int* const all = allocate((size_t)there * length * sizeof *all);
+  int* const own = allocate(length * sizeof *own);
+  int* const told = allocate(length * sizeof *told);
+  int* const sums_here = allocate(length * sizeof *sums_here);
+  MPI_Request requests[4];
+  MPI_Allgather_init(own, length, MPI_INT, all, length, MPI_INT, between, MPI_INFO_NULL, &requests[0]);
+  MPI_Bcast_init(told, length, MPI_INT, root_of(0, 0), between, MPI_INFO_NULL, &requests[1]);
+  MPI_Allreduce_init(own, sums_here, length, MPI_INT, MPI_SUM, between, MPI_INFO_NULL, &requests[2]);
+  MPI_Barrier_init(between, MPI_INFO_NULL, &requests[3]);
+  for (int round = 0; round < rounds; ++round) {
+    for (int i = 0; i < length; ++i) {
+      own[i] = value_of(my_rank, i) + round;
+      told[i] = is_high() ? -1 : i - round;
+    }
+    for (int i = 0; i < 4; ++i) MPI_Start(&requests[(i + my_rank) % 4]);
+    int largest = -1;
+    MPI_Allreduce(&round, &largest, 1, MPI_INT, MPI_MAX, between);
+    CHECK_EQUAL(largest, round);
+    for (int i = 0; i < 4; ++i) MPI_Wait(&requests[(i + 2 * my_rank) % 4], MPI_STATUS_IGNORE);
+    int bad = 0;
+    for (int rank = 0; rank < there; ++rank)
+      for (int i = 0; i < length; ++i) bad += all[rank * length + i] != value_of(first_there() + rank, i) + round;
+    for (int i = 0; i < length; ++i) bad += told[i] != i - round || sums_here[i] != sum_there(i) + there * round;
+    CHECK_EQUAL(bad, 0);
+  }
+  for (int i = 0; i < 4; ++i) MPI_Request_free(&requests[i]);
+  free(sums_here);
+  free(told);
+  free(own);
+  free(all);
+  MPI_Comm_free(&between);
+}
+
 const struct conformance_case between_groups_cases[] = {
     {"messages_of_every_size", 2, messages_of_every_size},
     {"one_number_in_two_groups", 2, one_number_in_two_groups},
@@ -632,7 +732,13 @@ const struct conformance_case between_groups_cases[] = {
     {"nonblocking_parts", 2, nonblocking_parts},
     {"sums", 2, sums},
     {"nonblocking_sums", 2, nonblocking_sums},
-    {"nonblocking_scattered_sums", 2, nonblocking_scattered_sums},
+    {"persistent_broadcasts", 2, persistent_from_each_root},
+    {"persistent_parts", 2, persistent_parts},
+    {"persistent_sums", 2, persistent_sums},
+    {"persistent_in_any_order", 2, persistent_in_any_order},
+    {"arguments_that_do_not_matter", 2, arguments_that_do_not_matter},
+    {"large_sums", 4, large_sums},
+    {"large_sums_while_the_root_waits_for_others", 4, large_sums_while_the_root_waits_for_others},
     {"operations_beside_each_other", 2, operations_beside_each_other},
     {NULL, 0, NULL},
 };

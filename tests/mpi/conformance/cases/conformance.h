@@ -8,6 +8,28 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* Open MPI 4 has persistent collective operations as an extension. */
+#if defined(OPEN_MPI) && OMPI_MAJOR_VERSION < 5
+#include <mpi-ext.h>
+#define MPI_Allgather_init MPIX_Allgather_init
+#define MPI_Allgatherv_init MPIX_Allgatherv_init
+#define MPI_Allreduce_init MPIX_Allreduce_init
+#define MPI_Alltoall_init MPIX_Alltoall_init
+#define MPI_Alltoallv_init MPIX_Alltoallv_init
+#define MPI_Alltoallw_init MPIX_Alltoallw_init
+#define MPI_Barrier_init MPIX_Barrier_init
+#define MPI_Bcast_init MPIX_Bcast_init
+#define MPI_Exscan_init MPIX_Exscan_init
+#define MPI_Gather_init MPIX_Gather_init
+#define MPI_Gatherv_init MPIX_Gatherv_init
+#define MPI_Reduce_init MPIX_Reduce_init
+#define MPI_Reduce_scatter_init MPIX_Reduce_scatter_init
+#define MPI_Reduce_scatter_block_init MPIX_Reduce_scatter_block_init
+#define MPI_Scan_init MPIX_Scan_init
+#define MPI_Scatter_init MPIX_Scatter_init
+#define MPI_Scatterv_init MPIX_Scatterv_init
+#endif
+
 struct conformance_case {
   const char* name;
   int ranks_at_least;
@@ -89,6 +111,8 @@ extern const struct conformance_case buffer_cases[];
 extern const struct conformance_case thread_cases[];
 extern const struct conformance_case collective_cases[];
 extern const struct conformance_case persistent_collective_cases[];
+extern const struct conformance_case own_operation_cases[];
+extern const struct conformance_case in_place_cases[];
 extern const struct conformance_case neighborhood_cases[];
 extern const struct conformance_case one_sided_cases[];
 extern const struct conformance_case progress_cases[];

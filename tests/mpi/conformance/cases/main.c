@@ -35,6 +35,8 @@ static const struct conformance_group groups[] = {
     {"threads", thread_cases},
     {"collectives", collective_cases},
     {"persistent_collectives", persistent_collective_cases},
+    {"own_operations", own_operation_cases},
+    {"in_place", in_place_cases},
     {"neighborhoods", neighborhood_cases},
     {"one_sided", one_sided_cases},
     {"progress", progress_cases},

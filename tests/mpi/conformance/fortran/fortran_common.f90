@@ -1,5 +1,6 @@
 ! Buffers in COMMON blocks, saved variables, arrays of the main program and of the stack, through `use mpi`.
 module shared_data
+  use mpi, only: MPI_DATATYPE_NULL
   implicit none
   real(8), save :: field(0:511, 0:255)
 contains
@@ -13,6 +14,13 @@ contains
       failures = failures + 1
       print '(2a)', 'not so: ', text
     end if
+  end subroutine
+  subroutine larger(theirs, mine, length, type)
+    integer, intent(in) :: length, type
+    integer, intent(in) :: theirs(length)
+    integer, intent(inout) :: mine(length)
+    mine = max(theirs, mine)
+    if (type == MPI_DATATYPE_NULL) mine = -1
   end subroutine
 end module
 
@@ -28,7 +36,7 @@ program fortran_common
   common /fields/ big, other
   integer :: small(8), small_in(8)
   common /little/ small, small_in
-  integer :: status(MPI_STATUS_SIZE), statuses(MPI_STATUS_SIZE, 4), requests(4), column, row, request, index
+  integer :: status(MPI_STATUS_SIZE), statuses(MPI_STATUS_SIZE, 4), requests(4), column, row, request, index, operation
   logical :: flag
   integer(kind=MPI_ADDRESS_KIND) :: place, places(2)
   integer :: absolute
@@ -100,6 +108,15 @@ program fortran_common
   if (rank == 0) big = 3.25d0
   call MPI_Bcast(big, many, MPI_DOUBLE_PRECISION, 0, MPI_COMM_WORLD, error)
   call check(all(big == 3.25d0), 'broadcast')
+
+  ! An operation of the program, which is freed before the call ends that does not wait.
+  call MPI_Op_create(larger, .true., operation, error)
+  small = 10 * rank + (/ (i, i = 1, 8) /)
+  call MPI_Iallreduce(small, small_in, 8, MPI_INTEGER, operation, MPI_COMM_WORLD, request, error)
+  call MPI_Op_free(operation, error)
+  call check(operation == MPI_OP_NULL, 'a freed operation is null')
+  call MPI_Wait(request, status, error)
+  call check(all(small_in == 10 * (ranks - 1) + (/ (i, i = 1, 8) /)), 'own operation')
 
   ! Persistent requests, probes, tests.
   if (peer /= MPI_PROC_NULL) then
