@@ -62,9 +62,11 @@ std::map<std::string, double> counts_of(const std::string& name, std::uint64_t b
   if (asked.what == coll::collective::reduce && bytes > 32 * kibi) asked.what = coll::collective::allreduce;
   const std::string_view algorithm = algorithm_of_drop_in(asked.what, bytes, hosts, hosts * ranks_of_a_host);
   const bool is_rooted = asked.what == coll::collective::gather || asked.what == coll::collective::scatter;
+  // Short blocks of a scatter go to the leader of each host together.
+  const bool is_by_leaders = asked.what == coll::collective::scatter && bytes <= 4 * kibi;
   if (algorithm.empty() && is_rooted && ranks_of_a_host > 1)
     return {{"rounds", 1},
-            {"messages", (hosts - 1) * ranks_of_a_host},
+            {"messages", (hosts - 1) * (is_by_leaders ? 1 : ranks_of_a_host)},
             {"rounds at least", rounds_at_least(hosts, ranks_of_a_host)}};
   if (algorithm.empty()) return {};
   asked.hosts = coll::shape::uniform(hosts, ranks_of_a_host);
