@@ -124,7 +124,7 @@ TEST(mpi_suite, measures_fences) {
 // The suite `coll` has the same measuring program and the same peers.
 TEST(coll_suite, measures_collectives_beside_both_libraries) {
   const json all = rows("", "--quick --filter '(allgather/8|barrier|groups/reduce/1024)/2ranks$'", "coll");
-  ASSERT_EQ(all.size(), 8u);
+  ASSERT_EQ(all.size(), 10u);
   for (const json& row : all) {
     SCOPED_TRACE(row.dump());
     ASSERT_FALSE(row.contains("error"));

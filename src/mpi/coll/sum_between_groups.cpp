@@ -11,6 +11,7 @@ namespace {
 
 constexpr std::size_t most_bytes_of_waiting = std::size_t{4} << 20;  // a rank that waits receives the others in time
 constexpr std::size_t most_bytes_otherwise = std::size_t{64} << 20;
+constexpr std::size_t least_side_by_side = 2;  // contributions, however large: one arrives while another is combined
 
 // Of this process, in the order in which they began. With the call guard.
 std::vector<sum_between_groups*> under_way;
@@ -35,23 +36,25 @@ sum_between_groups::sum_between_groups(session& in, communicator& comm, const op
       sends_(in, comm, identity) {
   for (int rank = next_; rank > next_ - static_cast<int>(slots_.size()); --rank) begin_receive(rank);
   for (int i = 0; i < own_.receivers; ++i) sends_.begin_send(own_.contribution, own_.first_receiver + i);
+  if (static_cast<int>(slots_.size()) > next_) return;  // others wait for nothing that is still to begin
   under_way.push_back(this);
   in_.set_advance(session::advancing::sums_between_groups, &advance_all);
 }
 
 sum_between_groups::~sum_between_groups() {
   in_.ranks().wait([this] { return is_done(in_); }, asks_library());
-  std::erase(under_way, this);
-  if (under_way.empty()) in_.set_advance(session::advancing::sums_between_groups, nullptr);
+  if (std::erase(under_way, this) > 0 && under_way.empty())
+    in_.set_advance(session::advancing::sums_between_groups, nullptr);
 }
 
 std::size_t sum_between_groups::count_slots(std::size_t most_bytes) const {
-  if (!own_.gets_sum) return 0;
+  const auto ranks = static_cast<std::size_t>(comm_.size());
+  if (!own_.gets_sum || ranks <= least_side_by_side) return own_.gets_sum ? ranks : 0;
   const elements& of = own_.contribution;
   const MPI_Aint extent = extent_of(of.type);
   const std::size_t bytes = std::max(bytes_of(of), static_cast<std::size_t>(of.count * std::max(extent, -extent)));
   const std::size_t fitting = most_bytes / std::max<std::size_t>(bytes, 1);
-  return std::min(std::max<std::size_t>(fitting, 2), static_cast<std::size_t>(comm_.size()));
+  return std::clamp(fitting, least_side_by_side, ranks);
 }
 
 void sum_between_groups::begin_receive(int rank) {

@@ -28,6 +28,12 @@ MPICH = {
         "errors/nothing_is_written_behind_truncated_receives",
         "one_sided/accumulates_of_all_kinds",  # of characters: refused
         "one_sided/signs_of_bytes_and_characters",
+        "persistent_collectives/among_other_requests",
+        "own_operations/nonblocking_with_gaps",  # written outside of buffers
+        "own_operations/persistent_with_gaps",
+        "in_place/of_different_counts",  # an erroneous program
+        "neighborhoods/small_circles",
+        "neighborhoods/repeated_edges_and_loops",
     ],
     "carried": [
         # MPI_Testall completes a file's request again in each call, and its counter of references ends the program.
@@ -51,6 +57,13 @@ LIBRARIES = {
             "errors/buffered_sends_without_space",  # MPI_Buffer_detach hangs
             "errors/nothing_is_written_behind_truncated_receives",
             "one_sided/wrong_arguments_of_windows",
+            # Persistent ones use types and operations that were freed.
+            "persistent_collectives/types_are_kept",
+            "own_operations/persistent",
+            "own_operations/persistent_with_gaps",
+            "between_groups/persistent_sums",
+            "in_place/of_different_counts",  # an erroneous program
+            "neighborhoods/small_circles",
         ],
         "carried": ["errors/missing_buffers"],  # a segmentation fault
     },
@@ -74,8 +87,6 @@ LIBRARIES = {
         "carried": ["errors/lists_whose_handlers_call_mpi", "errors/truncated_between_groups_among_others"],
     },
 }
-SOURCES = """main buffers collectives communicators datatypes errors matching one_sided persistent progress point_to_point
-             probes requests threads""".split()
 
 
 def fail(text):
@@ -122,7 +133,7 @@ class library:
 
     def compile(self, sources):
         program = self.scratch / "conformance"
-        files = [sources / f"{each}.c" for each in SOURCES]
+        files = sorted(sources.glob("*.c"))
         status, output, errors = run([self.compiler, "-std=gnu11", "-O2", "-g", "-w", *files, "-o", program, "-pthread",
                                       "-ldl"], self.environment, self.scratch)
         if status != 0:
