@@ -12,7 +12,7 @@ void operation::begin(bool is_send, const elements& data, int peer) {
   message& made = open_.emplace_back();
   made.arguments = {is_send, send_mode::standard, data.address, data.count, datatypes::find(data.type),
                     peer,    identity_.tag,       comm_.handle};
-  made.arguments.is_of_collective = true;
+  made.arguments.channel = identity_.channel;
   made.under_way.begin(in_, made.arguments, comm_);
 }
 

@@ -17,6 +17,8 @@
 
 namespace tri::mpi {
 
+class library_call_thread;
+
 class session {
  public:
   /// After PMPI_Init; collective over the job. Does nothing when a rank cannot take part: then one line reports why.
@@ -31,6 +33,12 @@ class session {
   engine& ranks() { return *engine_; }
   bool is_threaded() const { return threaded_; }
   std::mutex& lock() { return lock_; }
+  /// The call guard is more than `leave` of the engine.
+  bool is_guarded() const { return guarded_; }
+  void enter();
+  void exit();
+  /// This thread holds it, or has released it for a moment.
+  static bool is_entered();
   int world_rank() const { return world_rank_; }
   int world_size() const { return static_cast<int>(number_of_world_rank_.size()); }
   /// On the host, or `on_another_host`.
@@ -40,6 +48,8 @@ class session {
   internode_messages& internode() { return *internode_; }
   /// The library's own limit, so that programs get the same errors.
   int largest_tag() const { return largest_tag_; }
+  /// Null: the library may serve one thread only, or there is one host.
+  library_call_thread* library_thread() const { return library_thread_; }
   MPI_Group world_group() const { return world_group_; }
   /// TRIREME_MPI_REPRODUCIBLE_SUMS, which all ranks have.
   bool sums_are_reproducible() const { return reproducible_sums_; }
@@ -70,8 +80,10 @@ class session {
 
   engine* engine_ = nullptr;
   internode_messages* internode_ = nullptr;
+  library_call_thread* library_thread_ = nullptr;
   unsigned internode_steps_ = 0;
   bool threaded_ = false;
+  bool guarded_ = false;
   bool reproducible_sums_ = false;
   std::mutex lock_;
   int world_rank_ = 0;
@@ -88,11 +100,11 @@ class session {
 class call_guard {
  public:
   explicit call_guard(session& in) : session_(in) {
-    if (session_.is_threaded()) session_.lock().lock();
+    if (session_.is_guarded()) session_.enter();
   }
   ~call_guard() {
     session_.ranks().leave();
-    if (session_.is_threaded()) session_.lock().unlock();
+    if (session_.is_guarded()) session_.exit();
   }
   call_guard(const call_guard&) = delete;
   call_guard& operator=(const call_guard&) = delete;
