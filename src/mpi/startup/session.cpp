@@ -398,7 +398,9 @@ struct session::starting {
     shared_parts& all = *made->parts_;
     all.network = std::make_unique<library_carrier>(comm, made->largest_tag_);
     all.internode = std::make_unique<internode_messages>(
-        *all.ranks, *all.network, places_of(made->hosts_, made->number_of_world_rank_, world_rank), all.messages);
+        *all.ranks, *all.network, places_of(made->hosts_, made->number_of_world_rank_, world_rank), all.messages,
+        internode_options{.most_unconfirmed_bytes = internode_options::most_unconfirmed_of(
+                              static_cast<std::size_t>(world_size - made->hosts_.size))});
     made->internode_ = all.internode.get();
     all.ranks->set_wait_observer(all.internode.get());
     made->set_advance(advancing::internode, &advance_internode);
