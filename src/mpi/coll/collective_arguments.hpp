@@ -13,10 +13,12 @@
 #include "mpi/coll/between_groups.hpp"
 #include "mpi/coll/collectives.hpp"
 #include "mpi/coll/collectives_across_hosts.hpp"
+#include "mpi/coll/entry_barriers.hpp"
 #include "mpi/comm/communicators.hpp"
 #include "mpi/datatypes/datatypes.hpp"
 #include "mpi/p2p/requests.hpp"
 #include "mpi/rma/typed_memory.hpp"
+#include "mpi/startup/library_calls.hpp"
 #include "mpi/startup/session.hpp"
 
 namespace tri::mpi {
@@ -75,10 +77,10 @@ int collective(MPI_Comm comm, bool blocks, Body&& body, Library&& library, MPI_C
         communicator* const known = communicators::find_any(comm);
         if (known == nullptr) return pass_through;
         int error = body(in, *known);
-        if (error == pass_through && blocks && in.hosts().are_several()) error = across_hosts::arrive(in, *known);
+        if (error == pass_through && blocks && in.hosts().are_several()) error = entry_barriers::of_members(in, *known);
         return error == pass_through || error == pass_through_alone ? pass_through : report(comm, error);
       },
-      library);
+      [&] { return waiting_in_library(library); });
 }
 
 /// An operation of one round: `begin(operation)` posts its messages.

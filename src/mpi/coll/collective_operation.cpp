@@ -9,7 +9,8 @@ std::size_t bytes_of(const elements& of) { return static_cast<std::size_t>(of.co
 
 // Contiguous elements, inside the host. False: the message has ended at once, as short ones mostly do.
 bool operation::begin_plain(bool is_send, const user_buffer& data, int peer, transfer& made) {
-  const message_key key{comm_.context | 1, is_send ? comm_.rank : peer, identity_.tag};
+  const message_key key{comm_.context | static_cast<std::uint64_t>(identity_.channel), is_send ? comm_.rank : peer,
+                        identity_.tag};
   if (is_send) {
     send_record* const record = in_.ranks().send(comm_.number_of[static_cast<std::size_t>(peer)], key, data);
     if (record == nullptr) return false;
@@ -39,7 +40,7 @@ void operation::begin(bool is_send, const elements& data, int peer) {
                     .peer = peer,
                     .tag = identity_.tag,
                     .comm = comm_.handle,
-                    .is_of_collective = true};
+                    .channel = identity_.channel};
   if (type.is_plain && !crosses_hosts) {
     made.under_way = begun;
     return;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <numeric>
 #include <vector>
 
 #include "mpi/coll/between_groups.hpp"
@@ -56,14 +57,23 @@ bool pays_as_plan(const elements& of) {
 }  // namespace
 
 // In round k every rank receives from the rank 2^k before it (Hensgen, Finkel, Manber 1988).
-int barrier_by_messages(session& in, communicator& comm, const operation_identity& identity) {
+int barrier_by_messages(session& in, communicator& comm, const operation_identity& identity,
+                        std::span<const int> ranks) {
   operation all(in, comm, identity);
-  for (int distance = 1; distance < all.size(); distance *= 2) {
-    all.begin_receive({}, (all.rank() - distance % all.size() + all.size()) % all.size());
-    all.begin_send({}, (all.rank() + distance) % all.size());
+  const std::size_t size = ranks.size();
+  const auto own = static_cast<std::size_t>(std::ranges::find(ranks, comm.rank) - ranks.begin());
+  for (std::size_t distance = 1; distance < size; distance *= 2) {
+    all.begin_receive({}, ranks[(own + size - distance) % size]);
+    all.begin_send({}, ranks[(own + distance) % size]);
     all.wait();
   }
   return all.wait();
+}
+
+int barrier_by_messages(session& in, communicator& comm, const operation_identity& identity) {
+  std::vector<int> all(static_cast<std::size_t>(comm.size()));
+  std::iota(all.begin(), all.end(), 0);
+  return barrier_by_messages(in, comm, identity, all);
 }
 
 int barrier(session& in, communicator& comm) {

@@ -21,7 +21,11 @@
 namespace tri::mpi::collectives {
 
 int barrier(session& in, communicator& comm);
-/// By messages alone, of a name that is not counted among the communicator's operations.
+/// By messages alone, of a name that is not counted among the communicator's operations. `ranks`: those that take part,
+/// in an order that they agree on.
+int barrier_by_messages(session& in, communicator& comm, const operation_identity& identity,
+                        std::span<const int> ranks);
+/// All ranks.
 int barrier_by_messages(session& in, communicator& comm, const operation_identity& identity);
 int broadcast(session& in, communicator& comm, const elements& data, int root);
 /// `from` and `to` have one type and count; `to` counts at the root only. The operation is commutative.

@@ -2,8 +2,6 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <limits>
-#include <map>
 #include <memory>
 #include <numeric>
 #include <utility>
@@ -121,15 +119,6 @@ elements block_at(const elements& whole, int rank, int ranks) {
   PMPI_Type_get_extent(whole.type, &lower, &extent);
   return {static_cast<std::byte*>(whole.address) + rank * count * extent, count, whole.type};
 }
-
-// Of windows of the library whose ranks are on several hosts. Operations on a window and on its communicator have no
-// common order, so barriers of a window have a tag of their own, which no other operation has. With the call guard.
-struct window_members {
-  communicator* comm = nullptr;  // held
-  int tag = 0;
-};
-std::map<MPI_Win, window_members> made_on;
-constexpr std::uint64_t most_window_names = std::uint64_t{1} << 20;
 
 }  // namespace
 
@@ -254,53 +243,6 @@ plan alltoall(const communicator& comm, const elements& from, const elements& to
       !comm.hosts->are_in_order)
     return {};
   return of_bytes(coll::collective::alltoall, "multi_object", from, to, block);
-}
-
-int arrive(session& in, communicator& comm) {
-  const int error = collectives::barrier(in, comm);
-  return error == MPI_SUCCESS ? pass_through : error;
-}
-
-int arrive(MPI_Comm comm) {
-  session* const in = session::active();
-  if (in == nullptr || !in->hosts().are_several()) return MPI_SUCCESS;
-  const call_guard guard(*in);
-  communicator* const known = communicators::find_any(comm);
-  if (known == nullptr) return MPI_SUCCESS;
-  const int error = arrive(*in, *known);
-  return error == pass_through ? MPI_SUCCESS : report(comm, error);
-}
-
-void add_window(MPI_Win window, MPI_Comm comm) {
-  session* const in = session::active();
-  if (in == nullptr || !in->hosts().are_several()) return;
-  const call_guard guard(*in);
-  communicator* const known = communicators::find(comm);
-  if (known == nullptr || !known->spans_hosts()) return;
-  communicators::hold(*known);  // it may be freed before the window
-  const auto number = static_cast<int>(known->windows++ % most_window_names);
-  made_on[window] = {known, std::numeric_limits<int>::min() + 1 + number};
-}
-
-void remove_window(MPI_Win window) {
-  session* const in = session::active();
-  if (in == nullptr) return;
-  const call_guard guard(*in);
-  const auto found = made_on.find(window);
-  if (found == made_on.end()) return;
-  communicators::release(*found->second.comm);
-  made_on.erase(found);
-}
-
-int arrive_at_window(MPI_Win window) {
-  session* const in = session::active();
-  if (in == nullptr || !in->hosts().are_several()) return MPI_SUCCESS;
-  const call_guard guard(*in);
-  const auto found = made_on.find(window);
-  if (found == made_on.end()) return MPI_SUCCESS;
-  operation_identity identity;
-  identity.tag = found->second.tag;
-  return barrier_by_messages(*in, *found->second.comm, identity);
 }
 
 int run(session& in, communicator& comm, const completion& how, const plan& chosen) {

@@ -42,17 +42,6 @@ plan alltoall(const communicator& comm, const elements& from, const elements& to
 /// which the first of these hands out.
 int scatter_by_messages(session& in, communicator& comm, const parts& everybodys, const elements& mine, int root);
 
-/// Waits for all members, so that none of them needs this rank any more before it joins an operation of the library
-/// that blocks. `pass_through`, unless that fails.
-int arrive(session& in, communicator& comm);
-/// The same without the call guard, in a job on several hosts, of a communicator that may be any. MPI_SUCCESS or the
-/// code of an error that was reported.
-int arrive(MPI_Comm comm);
-/// The same before a call on a window that is the library's, as far as its communicator was given here.
-int arrive_at_window(MPI_Win window);
-void add_window(MPI_Win window, MPI_Comm comm);
-void remove_window(MPI_Win window);
-
 /// Waits for it, or leaves it behind a request. `pass_through` without a plan.
 int run(session& in, communicator& comm, const completion& how, const plan& chosen);
 

@@ -23,10 +23,11 @@ struct operation_identity {
   int carrier_slot = 0;                    ///< operations with one slot are under way one after the other
   std::uint64_t number = 0;                ///< in the table
   coll::operation_table* table = nullptr;  ///< null: the communicator's
+  message_channel channel = message_channel::collective;
 
   static operation_identity next_of(communicator& comm) {
     const std::uint64_t number = comm.collectives++;
-    operation_identity next{static_cast<int>(number & INT_MAX), 0, number, nullptr};
+    operation_identity next{.tag = static_cast<int>(number & INT_MAX), .number = number};
     if (comm.spans_hosts())
       next.carrier_slot = static_cast<int>(number % static_cast<std::uint64_t>(comm.hosts->operations));
     return next;

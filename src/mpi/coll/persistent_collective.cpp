@@ -8,6 +8,7 @@
 #include "arena/block_cache.hpp"
 #include "coll/operation_table.hpp"
 #include "mpi/coll/collectives.hpp"
+#include "mpi/coll/entry_barriers.hpp"
 #include "mpi/datatypes/datatypes.hpp"
 #include "mpi/datatypes/held_handles.hpp"
 #include "mpi/engine/shm_collective.hpp"
@@ -63,7 +64,7 @@ persistent_collective::shared_part* persistent_collective::agree(session& in, co
     broadcast(in, comm, {&all[0], sizeof all[0], MPI_BYTE}, 0);
   } else {
     if (comm.rank != static_cast<int>(first)) mine = 1;
-    if (across_hosts::arrive(in, comm) != pass_through) return nullptr;
+    if (entry_barriers::of_members(in, comm) != pass_through) return nullptr;
     MPI_Request gathering = MPI_REQUEST_NULL;
     PMPI_Iallgather(&mine, sizeof mine, MPI_BYTE, all.data(), sizeof mine, MPI_BYTE, comm.carrier, &gathering);
     wait_for_library(in, [&](int* flag) { return PMPI_Test(&gathering, flag, MPI_STATUS_IGNORE); });

@@ -2,10 +2,11 @@
 #include <mpi.h>
 
 #include "mpi/abi/exported.hpp"
-#include "mpi/coll/collectives_across_hosts.hpp"
+#include "mpi/coll/entry_barriers.hpp"
 #include "mpi/comm/communicator_hints.hpp"
 #include "mpi/comm/communicators.hpp"
 #include "mpi/p2p/requests.hpp"
+#include "mpi/startup/library_calls.hpp"
 #include "mpi/startup/session.hpp"
 
 namespace tri::mpi {
@@ -19,8 +20,8 @@ int note(int error, const MPI_Comm* made) {
 // By an operation of all members of `comm`.
 template <class Library>
 int make_together(MPI_Comm comm, const MPI_Comm* made, Library&& library) {
-  if (const int error = collectives::across_hosts::arrive(comm); error != MPI_SUCCESS) return error;
-  return note(library(), made);
+  if (const int error = entry_barriers::of_members(comm); error != MPI_SUCCESS) return error;
+  return note(waiting_in_library(library), made);
 }
 
 // The duplicate has the hints of `of` at the time of the call, or those of `info` alone.
@@ -50,7 +51,7 @@ int free_with(MPI_Comm* comm, Free&& free) {
     const call_guard guard(*in);
     if (communicator* const known = communicators::find_any(handle)) context = known->context;
   }
-  const int error = free(comm);
+  const int error = waiting_in_library([&] { return free(comm); });
   if (error == MPI_SUCCESS && context != 0 && session::active() != nullptr) {
     const call_guard guard(*in);
     communicators::forget(handle, context);
@@ -83,16 +84,16 @@ void look_up_first_type() {
 }  // namespace tri::mpi
 
 using namespace tri::mpi;
-namespace across_hosts = collectives::across_hosts;
 
 TRIREME_EXPORTED int MPI_Comm_dup(MPI_Comm comm, MPI_Comm* made) {
-  if (const int error = across_hosts::arrive(comm); error != MPI_SUCCESS) return error;
+  if (const int error = entry_barriers::of_members(comm); error != MPI_SUCCESS) return error;
   const touch_order touched = hint_of(comm);
-  return note_duplicate(PMPI_Comm_dup(comm, made), made, touched);
+  return note_duplicate(waiting_in_library([&] { return PMPI_Comm_dup(comm, made); }), made, touched);
 }
 TRIREME_EXPORTED int MPI_Comm_dup_with_info(MPI_Comm comm, MPI_Info info, MPI_Comm* made) {
-  if (const int error = across_hosts::arrive(comm); error != MPI_SUCCESS) return error;
-  return note_duplicate(PMPI_Comm_dup_with_info(comm, info, made), made, hint_in(info));
+  if (const int error = entry_barriers::of_members(comm); error != MPI_SUCCESS) return error;
+  return note_duplicate(waiting_in_library([&] { return PMPI_Comm_dup_with_info(comm, info, made); }), made,
+                        hint_in(info));
 }
 TRIREME_EXPORTED int MPI_Comm_idup(MPI_Comm comm, MPI_Comm* made, MPI_Request* handle) {
   look_up_first_type();
@@ -109,7 +110,8 @@ TRIREME_EXPORTED int MPI_Comm_create(MPI_Comm comm, MPI_Group group, MPI_Comm* m
   return make_together(comm, made, [&] { return PMPI_Comm_create(comm, group, made); });
 }
 TRIREME_EXPORTED int MPI_Comm_create_group(MPI_Comm comm, MPI_Group group, int tag, MPI_Comm* made) {
-  return note(PMPI_Comm_create_group(comm, group, tag, made), made);
+  if (const int error = entry_barriers::of_group(comm, group, tag); error != MPI_SUCCESS) return error;
+  return note(waiting_in_library([&] { return PMPI_Comm_create_group(comm, group, tag, made); }), made);
 }
 TRIREME_EXPORTED int MPI_Comm_split(MPI_Comm comm, int colour, int key, MPI_Comm* made) {
   return make_together(comm, made, [&] { return PMPI_Comm_split(comm, colour, key, made); });
@@ -117,11 +119,13 @@ TRIREME_EXPORTED int MPI_Comm_split(MPI_Comm comm, int colour, int key, MPI_Comm
 TRIREME_EXPORTED int MPI_Comm_split_type(MPI_Comm comm, int type, int key, MPI_Info info, MPI_Comm* made) {
   return make_together(comm, made, [&] { return PMPI_Comm_split_type(comm, type, key, info, made); });
 }
-// The leaders of the groups wait for each other in the library.
 TRIREME_EXPORTED int MPI_Intercomm_create(MPI_Comm local, int leader, MPI_Comm peers, int remote_leader, int tag,
                                           MPI_Comm* made) {
-  return make_together(local, made,
-                       [&] { return PMPI_Intercomm_create(local, leader, peers, remote_leader, tag, made); });
+  if (const int error = entry_barriers::of_two_groups(local, leader, peers, remote_leader, tag); error != MPI_SUCCESS)
+    return error;
+  const int error =
+      waiting_in_library([&] { return PMPI_Intercomm_create(local, leader, peers, remote_leader, tag, made); });
+  return note(error, made);
 }
 TRIREME_EXPORTED int MPI_Intercomm_merge(MPI_Comm comm, int high, MPI_Comm* made) {
   return make_together(comm, made, [&] { return PMPI_Intercomm_merge(comm, high, made); });
@@ -156,21 +160,6 @@ TRIREME_EXPORTED int MPI_Dist_graph_create_adjacent(MPI_Comm comm, int in_degree
 
 TRIREME_EXPORTED int MPI_Comm_free(MPI_Comm* comm) { return free_with(comm, PMPI_Comm_free); }
 TRIREME_EXPORTED int MPI_Comm_disconnect(MPI_Comm* comm) {
-  if (const int error = across_hosts::arrive(*comm); error != MPI_SUCCESS) return error;
-  if (session* const in = session::active()) {
-    const call_guard guard(*in);
-    const communicator* const known = communicators::find(*comm);
-    if (known != nullptr && known->spans_hosts()) {
-      // Nothing that is left needs the handle.
-      const std::uint64_t context = known->context;
-      const MPI_Comm handle = *comm;
-      {
-        const guard_release released(in);
-        if (const int error = PMPI_Comm_disconnect(comm); error != MPI_SUCCESS) return error;
-      }
-      communicators::forget(handle, context);
-      return MPI_SUCCESS;
-    }
-  }
+  if (const int error = entry_barriers::of_members(*comm); error != MPI_SUCCESS) return error;
   return free_with(comm, PMPI_Comm_disconnect);
 }

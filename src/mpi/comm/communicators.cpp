@@ -25,7 +25,7 @@ std::uint32_t contexts_given = 0;
 
 // The first member of a new communicator gives it a unique number: its own rank in the upper half.
 std::uint64_t next_context(const session& in) {
-  return (static_cast<std::uint64_t>(in.world_rank()) + 1) << 32 | (++contexts_given << 1);
+  return (static_cast<std::uint64_t>(in.world_rank()) + 1) << 32 | (++contexts_given << 2);
 }
 
 // What the first member sends to the others.

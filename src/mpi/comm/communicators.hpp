@@ -28,14 +28,13 @@ struct neighborhood;
 /// only `rank` is the calling process's in its own group, and so what the remote group knows it by.
 struct communicator {
   MPI_Comm handle = MPI_COMM_NULL;
-  // Agreed by the members. Its lowest bit is 0 in messages of the program, 1 in those of our collective operations.
-  std::uint64_t context = 0;
+  std::uint64_t context = 0;  // agreed by the members; its lowest two bits are of message_channel
   int rank = 0;
   int own_group_size = 0;                    // of an inter-communicator, else 0
   std::vector<std::uint32_t> number_of;      // of the rank on the host, or on_another_host
   std::uint64_t collectives = 0;             // started so far
   std::uint64_t persistent_collectives = 0;  // made so far
-  std::uint64_t windows = 0;                 // likewise, as far as they are the library's and span hosts
+  std::uint64_t entry_barriers = 0;          // windows and files of the library that were made on it
   shm_collective* barrier = nullptr;         // of the members on this host; an inter-communicator has none
   std::uint64_t barriers = 0;                // started so far
   std::shared_ptr<collectives::plan_cache> plans;

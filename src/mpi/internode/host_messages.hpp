@@ -28,22 +28,30 @@ struct outgoing_message {
   message_header request;
 
   bool is_open() const { return generation % 2 != 0; }
+  // A small one only waits for room at its receiver. There may be very many.
+  bool is_small = false;
   bool is(std::uint32_t generation_of_header) const { return is_open() && generation == generation_of_header; }
 };
 
 struct host_messages {
   alignas(64) arena::host_lock lock;
-  incoming_message* incoming = nullptr;  // in no order
-  std::uint32_t* expected = nullptr;     // of each rank of the job: the sequence number of its next message
-  std::uint32_t free_slot = no_slot;     // the first of a list
-  std::uint32_t tables = 0;              // of `outgoing`, each twice as large as the one before; they stay for good
+  // Those that the engine knows, the oldest first: what a receiver asks for is mostly near the beginning.
+  incoming_message* incoming = nullptr;
+  incoming_message* last_incoming = nullptr;
+  incoming_message* early = nullptr;  // others have offered them, before messages that come first; in no order
+  std::uint32_t* expected = nullptr;  // of each rank of the job: the sequence number of its next message
+  std::uint32_t free_slot = no_slot;  // the first of a list
+  std::uint32_t tables = 0;           // of `outgoing`, each twice as large as the one before; they stay for good
   outgoing_message* outgoing[20] = {};
   alignas(64) std::atomic<std::uint32_t> matched{0};  // hint: incoming messages that no rank pulls
   std::atomic<std::uint32_t> sending{0};              // hint: outgoing messages
+  std::atomic<std::uint32_t> offerable{0};            // hint: those of them that others may send
   std::atomic<bool> waits{false};                     // hint: the rank waits in MPI, and helps itself
 
   static constexpr std::uint32_t slots_of_first_table = 64;
   static constexpr std::uint32_t slots_of(std::uint32_t table) { return slots_of_first_table << table; }
+  void append(incoming_message& message);
+  void remove(incoming_message& message);
   std::uint32_t slots() const { return slots_of(tables) - slots_of_first_table; }
   /// Null: there is none.
   outgoing_message* slot(std::uint32_t number) {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <new>
+#include <utility>
 
 #include "os/clock.hpp"
 
@@ -78,6 +79,14 @@ void internode_messages::handle_header(int from, const message_header& header, s
       to.is_asked = false;
       return;
     }
+    case header_kind::ask_room:
+      held_up_.push_back(from);  // until the next poll: by then the engine has counted what came before
+      return;
+    case header_kind::room: {
+      peer& to = peers_[static_cast<std::size_t>(from)];
+      to.unconfirmed -= std::exchange(to.asked_after, 0);
+      return;
+    }
   }
 }
 
@@ -93,8 +102,9 @@ bool internode_messages::request_arrived(const message_header& header) {
   const int owner_number = number_of(header.to);
   host_messages& owner = messages_of(owner_number);
   const guard locked(owner.lock);
-  if (find(owner, header.from, header.sequence) != nullptr) return true;
-  if (is_before(header.sequence, owner.expected[header.from])) return false;
+  if (is_before(header.sequence, owner.expected[header.from]))
+    return header.kind == header_kind::offer && find(owner.incoming, header.from, header.sequence) != nullptr;
+  if (find(owner.early, header.from, header.sequence) != nullptr) return true;
   auto* const made = new (ranks_.blocks().allocate(sizeof(incoming_message))) incoming_message;
   made->key = header.key;
   made->bytes = header.bytes;
@@ -103,15 +113,15 @@ bool internode_messages::request_arrived(const message_header& header) {
   made->header = header;
   made->owner = &owner;
   made->matched = &owner.matched;
-  made->next = owner.incoming;
-  owner.incoming = made;
+  made->next = owner.early;
+  owner.early = made;
   if (header.kind == header_kind::offer) made->header.kind = header_kind::request;
   deliver_in_order(owner, owner_number, header.from);
   return true;
 }
 
-incoming_message* internode_messages::find(host_messages& owner, int from, std::uint32_t sequence) {
-  incoming_message* each = owner.incoming;
+incoming_message* internode_messages::find(incoming_message* first, int from, std::uint32_t sequence) {
+  incoming_message* each = first;
   while (each != nullptr && (each->header.from != from || each->header.sequence != sequence)) each = each->next;
   return each;
 }
@@ -119,14 +129,20 @@ incoming_message* internode_messages::find(host_messages& owner, int from, std::
 // With the lock: what is next from that rank goes to the engine.
 void internode_messages::deliver_in_order(host_messages& owner, int owner_number, int from) {
   std::uint32_t& expected = owner.expected[from];
-  for (incoming_message* next = nullptr; (next = find(owner, from, expected)) != nullptr; ++expected)
+  for (incoming_message* next = nullptr; (next = find(owner.early, from, expected)) != nullptr; ++expected) {
+    incoming_message** link = &owner.early;
+    while (*link != next) link = &(*link)->next;
+    *link = next->next;
+    owner.append(*next);
     ranks_.push_arrived(static_cast<std::uint32_t>(owner_number), *next);
+  }
 }
 
 // ---- progress
 
 bool internode_messages::poll() noexcept {
   now_ = options_.clock();
+  if (!held_up_.empty()) give_room();
   bool worked = network_.poll(*this);
   if (!withdrawals_.empty()) answer_withdrawals();
   if (!is_leaving_ && pull_own()) worked = true;

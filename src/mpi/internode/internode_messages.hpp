@@ -6,6 +6,9 @@
 // matched it, one rank there *pulls* it in pieces, straight into the receive buffer where that is contiguous. Sequence
 // numbers keep the messages between two ranks in order, whichever ranks hear of them.
 //
+// A receiver keeps what it has not received yet, but not without bound: a sender asks now and then whether there is
+// room, and when the answer stays out, small messages are like large ones.
+//
 // Who takes part (Ouyang 2022, 3.2, for the network):
 // - A receiver that calls MPI pulls its own messages, from their sender.
 // - When no rank gets a piece of a message for a while, a rank of the sender's host that waits *offers* it to all
@@ -20,6 +23,7 @@
 // internode_sending.cpp has what a rank does for senders, internode_pulling.cpp what it does for receivers.
 #pragma once
 
+#include <algorithm>
 #include <bit>
 #include <cstddef>
 #include <cstdint>
@@ -50,6 +54,15 @@ struct internode_options {
   std::uint64_t (*clock)() = &os::ticks;
   /// Beyond, the data of all messages stays with their senders, so that the library copies no more.
   std::size_t most_bytes_under_way = std::size_t{16} << 20;
+  /// Eager messages to one rank whose receiver has not said that it has room for more. Beyond, the data stays with the
+  /// sender, however small.
+  std::size_t most_unconfirmed_bytes = std::size_t{16} << 20;
+  /// For a receiver of so many ranks of other hosts.
+  static constexpr std::size_t most_unconfirmed_of(std::size_t senders) {
+    constexpr std::size_t all = std::size_t{16} << 20;
+    constexpr std::size_t least = std::size_t{256} << 10;
+    return senders * least > all ? least : all / std::max(senders, std::size_t{1});
+  }
 };
 
 class internode_messages final : private carrier::listener, public wait_observer {
@@ -131,6 +144,10 @@ class internode_messages final : private carrier::listener, public wait_observer
     std::uint32_t next = 0;      // sequence number of the next message to it
     std::uint32_t received = 0;  // it has all that were pushed before that one
     bool is_asked = false;       // which those are
+    // Bytes of eager messages, with what the receiver needs beside, that were sent since it has last had room; and how
+    // many of these before it was asked again, 0: it was not.
+    std::size_t unconfirmed = 0;
+    std::size_t asked_after = 0;
   };
   struct out_of_order_header {
     message_header header;
@@ -149,7 +166,7 @@ class internode_messages final : private carrier::listener, public wait_observer
   static bool is_before(std::uint32_t sequence, std::uint32_t other) {
     return static_cast<std::int32_t>(sequence - other) < 0;
   }
-  static incoming_message* find(host_messages& owner, int from, std::uint32_t sequence);
+  static incoming_message* find(incoming_message* first, int from, std::uint32_t sequence);
 
   send_record* push(message_header& header, const user_buffer& data, send_mode mode);
   send_record* begin_rendezvous(message_header& header, const user_buffer& data, send_mode mode);
@@ -192,6 +209,8 @@ class internode_messages final : private carrier::listener, public wait_observer
   std::size_t most_own_pulls() const;
   bool may_push(peer& to, const message_header& header);
   void answer(int from);
+  bool may_send_eagerly(peer& to, const message_header& header);
+  void give_room();
   bool may_reach(const user_buffer& buffer, int owner_number) const {
     return owner_number == number() || buffer.is_for_everybody(ranks_.options().kernel_copies);
   }
@@ -211,6 +230,7 @@ class internode_messages final : private carrier::listener, public wait_observer
   std::map<std::pair<int, std::uint32_t>, out_of_order_header> out_of_order_;
   std::deque<open_pull> pulls_;
   std::map<std::uint64_t, sent_piece> sending_;
+  std::vector<int> held_up_;  // ranks that have asked for room when there was none
   std::vector<offer> offers_;
   std::vector<made_offer> made_offers_;
   bool has_offered_ = false;                                 // in this epoch

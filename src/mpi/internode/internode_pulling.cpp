@@ -63,7 +63,7 @@ bool internode_messages::look_at_offers() {
     bool is_over = false;
     if (may_need_help || looks_at_all) {
       const guard locked(owner.lock);
-      incoming_message* const found = find(owner, header.from, header.sequence);
+      incoming_message* const found = find(owner.incoming, header.from, header.sequence);
       is_over = found == nullptr && is_before(header.sequence, owner.expected[header.from]);
       receive_record* const to =
           found == nullptr ? nullptr : found->receive.load(std::memory_order_acquire);  // pairs: incoming.receive
@@ -200,9 +200,7 @@ void internode_messages::end_if_done(open_pull& of) {
   }
   {
     const guard locked(owner.lock);
-    incoming_message** link = &owner.incoming;
-    while (*link != &message) link = &(*link)->next;
-    *link = message.next;
+    owner.remove(message);
   }
   ranks_.complete_received(to);
   message.~incoming_message();

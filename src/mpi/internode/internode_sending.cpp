@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <new>
+#include <utility>
 
 #include "mpi/internode/piece_copies.hpp"
 
@@ -18,7 +19,8 @@ send_record* internode_messages::send(int to, const message_key& key, const user
   peer& there = peers_[static_cast<std::size_t>(to)];
   header.sequence = there.next;
   const bool is_congested = network_.bytes_under_way() > options_.most_bytes_under_way && data.bytes > 0;
-  if (mode != send_mode::synchronous && data.bytes <= options_.sizes.most_eager && !is_congested) {
+  if (mode != send_mode::synchronous && data.bytes <= options_.sizes.most_eager && !is_congested &&
+      may_send_eagerly(there, header)) {
     std::vector<std::byte> packed;
     const std::byte* bytes = data.address;
     if (data.type != nullptr) {
@@ -31,12 +33,36 @@ send_record* internode_messages::send(int to, const message_key& key, const user
     endpoint_counters::add(counters().eager);
     return nullptr;
   }
-  const bool is_short = mode != send_mode::synchronous && data.bytes <= options_.sizes.most_pushed;
+  // A small one that is not eager must not be in the library's memory, either.
+  const bool is_short = mode != send_mode::synchronous && data.bytes > options_.sizes.most_eager &&
+                        data.bytes <= options_.sizes.most_pushed;
   send_record* const record =
       is_short && may_push(there, header) ? push(header, data, mode) : begin_rendezvous(header, data, mode);
   ++there.next;
   endpoint_counters::add(counters().rendezvous);
   return mode == send_mode::buffered ? nullptr : record;
+}
+
+// The receiver is asked in time for its answer to come before the room ends.
+bool internode_messages::may_send_eagerly(peer& to, const message_header& header) {
+  const std::size_t bytes = sizeof(unexpected_message) + header.bytes;
+  if (to.unconfirmed >= options_.most_unconfirmed_bytes / 2 && to.asked_after == 0) {
+    to.asked_after = to.unconfirmed;
+    message_header question = header;
+    question.kind = header_kind::ask_room;
+    send_header(header.to, question);
+  }
+  // A rank that only sends hears of the answer here.
+  if (to.unconfirmed + bytes > options_.most_unconfirmed_bytes) poll();
+  if (to.unconfirmed + bytes > options_.most_unconfirmed_bytes) return false;
+  to.unconfirmed += bytes;
+  return true;
+}
+
+// Where there is none, senders keep their data until the program has received some.
+void internode_messages::give_room() {
+  if (ranks_.own().is_full.load(std::memory_order_relaxed)) return;  // relaxed: a hint
+  for (const int each : std::exchange(held_up_, {})) send_header(each, {.kind = header_kind::room});
 }
 
 // The tag is free: what had it last has been received. When half of the tags may be taken the receiver is asked.
@@ -103,9 +129,12 @@ send_record* internode_messages::begin_rendezvous(message_header& header, const 
     slot->offered_by = -1;
     slot->changed = options_.clock();
     slot->record = record;
+    slot->is_small = mode != send_mode::synchronous && data.bytes <= options_.sizes.most_eager;
     slot->request = header;
   }
-  own_.sending.fetch_add(1, std::memory_order_relaxed);  // relaxed: a hint
+  // relaxed: hints
+  own_.sending.fetch_add(1, std::memory_order_relaxed);
+  if (!slot->is_small) own_.offerable.fetch_add(1, std::memory_order_relaxed);
   send_header(header.to, header);
   return record;
 }
@@ -198,16 +227,20 @@ void internode_messages::end_send(send_record& record) {
 void internode_messages::end_piece(const sent_piece& piece) {
   host_messages& owner = messages_of(piece.owner_number);
   send_record* complete = nullptr;
+  bool is_small = false;
   {
     const guard locked(owner.lock);
     outgoing_message& slot = *owner.slot(piece.slot);
     if (++slot.sent < piece.pieces) return;
     complete = slot.record;
+    is_small = slot.is_small;
     ++slot.generation;
     slot.next_free = owner.free_slot;
     owner.free_slot = piece.slot;
   }
-  owner.sending.fetch_sub(1, std::memory_order_relaxed);  // relaxed: a hint
+  // relaxed: hints
+  owner.sending.fetch_sub(1, std::memory_order_relaxed);
+  if (!is_small) owner.offerable.fetch_sub(1, std::memory_order_relaxed);
   end_send(*complete);
 }
 
@@ -220,7 +253,7 @@ void internode_messages::offer_messages() {
     const int owner_number = number_of(rank);
     host_messages& owner = messages_of(owner_number);
     // relaxed: hints
-    if (owner.sending.load(std::memory_order_relaxed) == 0 ||
+    if (owner.offerable.load(std::memory_order_relaxed) == 0 ||
         (owner_number != number() && owner.waits.load(std::memory_order_relaxed)))
       continue;
     std::erase_if(made_offers_,
@@ -230,7 +263,7 @@ void internode_messages::offer_messages() {
       const guard locked(owner.lock);
       for (std::uint32_t i = 0; i < owner.slots(); ++i) {
         outgoing_message& slot = *owner.slot(i);
-        if (!slot.is_open() || slot.offered_by >= 0 ||
+        if (!slot.is_open() || slot.is_small || slot.offered_by >= 0 ||
             !is_past(slot.changed, timeout_ << std::min(slot.offers, most_doublings)) ||
             !may_reach(slot.record->buffer, owner_number))
           continue;

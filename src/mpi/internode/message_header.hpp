@@ -19,7 +19,9 @@ enum class header_kind : std::uint32_t {
   released,  // the answer: nothing of mine is on its way to you; pieces from `piece` on will not come from me
   stopped,   // to all to whom it was offered: the same, and I send no more
   query,     // which messages of mine have you received?
-  answer     // all before that sequence number, as far as they were pushed
+  answer,    // all before that sequence number, as far as they were pushed
+  ask_room,  // is there room for more eager messages?
+  room       // yes; all before the question have been read
 };
 
 struct message_header {

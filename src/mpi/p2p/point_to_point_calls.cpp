@@ -9,6 +9,7 @@
 #include "mpi/abi/counted_calls.hpp"
 #include "mpi/abi/exported.hpp"
 #include "mpi/p2p/point_to_point.hpp"
+#include "mpi/startup/library_calls.hpp"
 #include "mpi/startup/session.hpp"
 
 namespace tri::mpi {
@@ -353,7 +354,7 @@ TRIREME_EXPORTED int MPI_Buffer_attach(void* buffer, int bytes) {
 
 TRIREME_EXPORTED int MPI_Buffer_detach(void* buffer, int* bytes) {
   buffered_send_space::set(0);
-  return PMPI_Buffer_detach(buffer, bytes);
+  return waiting_in_library([&] { return PMPI_Buffer_detach(buffer, bytes); });
 }
 
 #if MPI_VERSION >= 4
@@ -365,7 +366,7 @@ TRIREME_EXPORTED int MPI_Buffer_attach_c(void* buffer, MPI_Count bytes) {
 
 TRIREME_EXPORTED int MPI_Buffer_detach_c(void* buffer, MPI_Count* bytes) {
   buffered_send_space::set(0);
-  return PMPI_Buffer_detach_c(buffer, bytes);
+  return waiting_in_library([&] { return PMPI_Buffer_detach_c(buffer, bytes); });
 }
 #endif
 

@@ -23,7 +23,7 @@ int cancel_nothing(void*, int) { return MPI_SUCCESS; }
 MPI_Count attached_bytes = 0;
 
 message_key key_of(const transfer_arguments& arguments, const communicator& comm) {
-  return {comm.context | (arguments.is_of_collective ? 1 : 0), arguments.is_send ? comm.rank : arguments.peer,
+  return {comm.context | static_cast<std::uint64_t>(arguments.channel), arguments.is_send ? comm.rank : arguments.peer,
           arguments.tag};
 }
 
@@ -84,7 +84,7 @@ int transfer::result_of_message(const transfer_arguments& a, const found_message
   if (receive_ != nullptr && receive_->failed != 0) return MPI_ERR_OTHER;
   if (message.bytes > a.bytes()) return MPI_ERR_TRUNCATE;
   // The ranks' arguments of a collective operation must agree (MPI 4.0, section 6.1).
-  return a.is_of_collective && message.bytes != a.bytes() ? MPI_ERR_OTHER : MPI_SUCCESS;
+  return a.channel != message_channel::program && message.bytes != a.bytes() ? MPI_ERR_OTHER : MPI_SUCCESS;
 }
 
 int transfer::full_result(const transfer_arguments& a, MPI_Status* status) const {
@@ -160,7 +160,7 @@ inline transfer& requests::take_plain(session& in, communicator& comm, bool is_s
   request& made = take(in, comm, handle);
   transfer_arguments& a = made.arguments;
   a.is_send = is_send;
-  a.is_of_collective = false;
+  a.channel = message_channel::program;
   a.mode = send_mode::standard;
   a.buffer = data.address;
   a.count = static_cast<MPI_Count>(data.bytes);

@@ -23,6 +23,14 @@ namespace tri::mpi {
 /// In place of a rank: the operation is complete at once (MPI_PROC_NULL).
 inline constexpr int proc_null = -2;
 
+/// Messages of one communicator that never meet. They are the lowest bits of its context.
+enum class message_channel : std::uint8_t {
+  program,
+  collective,     // of our collective operations
+  entry_barrier,  // coll/entry_barriers.hpp
+  leaders         // likewise, of two groups
+};
+
 /// The arguments of a send or a receive, as far as it is ours: everything was checked.
 struct transfer_arguments {
   bool is_send = false;
@@ -33,7 +41,7 @@ struct transfer_arguments {
   int peer = 0;  // rank in the communicator, any_source, or proc_null
   int tag = 0;   // or any_tag
   MPI_Comm comm = MPI_COMM_NULL;
-  bool is_of_collective = false;  // travels in the communicator's second context
+  message_channel channel = message_channel::program;
 
   std::size_t bytes() const { return static_cast<std::size_t>(count) * type.bytes; }
   /// Only the MPI library can pack the data.
@@ -64,8 +72,8 @@ class transfer {
   /// What became of it, without ending it. MPI_SUCCESS or the class of an error.
   int result(const transfer_arguments& arguments, MPI_Status* status) const {
     const std::uint64_t bytes = receive_ != nullptr ? receive_->bytes : found_.bytes;
-    if (status == MPI_STATUS_IGNORE && has_message() && bytes <= arguments.bytes() && !arguments.is_of_collective)
-        [[likely]]
+    if (status == MPI_STATUS_IGNORE && has_message() && bytes <= arguments.bytes() &&
+        arguments.channel == message_channel::program) [[likely]]
       return MPI_SUCCESS;
     return full_result(arguments, status);
   }

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "mpi/abi/exported.hpp"
-#include "mpi/coll/collectives_across_hosts.hpp"
+#include "mpi/coll/entry_barriers.hpp"
 #include "mpi/p2p/requests.hpp"
 #include "mpi/rma/windows.hpp"
 #include "mpi/startup/session.hpp"
@@ -74,6 +74,9 @@ std::vector<std::uint32_t> members_of(MPI_Group group, const window& on) {
   return {in_window.begin(), in_window.end()};
 }
 
+// A start that knows all posts to have been made: they say the same.
+bool has_no_check(int assertion) { return (assertion & MPI_MODE_NOCHECK) != 0; }
+
 bool are_members(const std::vector<std::uint32_t>& ranks, const window& on) {
   for (const std::uint32_t rank : ranks)
     if (!on.has(static_cast<int>(rank))) return false;
@@ -84,7 +87,6 @@ bool are_members(const std::vector<std::uint32_t>& ranks, const window& on) {
 }  // namespace tri::mpi
 
 using namespace tri::mpi;
-using tri::mpi::collectives::across_hosts::arrive_at_window;
 
 TRIREME_EXPORTED int MPI_Win_fence(int assertion, MPI_Win handle) {
   return on_window(
@@ -97,7 +99,7 @@ TRIREME_EXPORTED int MPI_Win_fence(int assertion, MPI_Win handle) {
         return MPI_SUCCESS;
       },
       [&] {
-        if (const int error = arrive_at_window(handle); error != MPI_SUCCESS) return error;
+        if (const int error = entry_barriers::of_window(handle); error != MPI_SUCCESS) return error;
         return PMPI_Win_fence(assertion, handle);
       });
 }
@@ -210,7 +212,10 @@ TRIREME_EXPORTED int MPI_Win_post(MPI_Group group, int assertion, MPI_Win handle
         on.ranks.post(origins);
         return MPI_SUCCESS;
       },
-      [&] { return PMPI_Win_post(group, assertion, handle); });
+      [&] {
+        const int error = PMPI_Win_post(group, assertion, handle);
+        return error != MPI_SUCCESS || has_no_check(assertion) ? error : entry_barriers::posted(handle, group);
+      });
 }
 
 TRIREME_EXPORTED int MPI_Win_start(MPI_Group group, int assertion, MPI_Win handle) {
@@ -224,7 +229,11 @@ TRIREME_EXPORTED int MPI_Win_start(MPI_Group group, int assertion, MPI_Win handl
         on.ranks.start(targets, waiting(in));
         return MPI_SUCCESS;
       },
-      [&] { return PMPI_Win_start(group, assertion, handle); });
+      [&] {
+        if (!has_no_check(assertion))
+          if (const int error = entry_barriers::wait_for_posts(handle, group); error != MPI_SUCCESS) return error;
+        return PMPI_Win_start(group, assertion, handle);
+      });
 }
 
 TRIREME_EXPORTED int MPI_Win_complete(MPI_Win handle) {

@@ -7,9 +7,10 @@
 
 #include "arena/window.hpp"
 #include "mpi/abi/exported.hpp"
-#include "mpi/coll/collectives_across_hosts.hpp"
+#include "mpi/coll/entry_barriers.hpp"
 #include "mpi/comm/communicators.hpp"
 #include "mpi/rma/windows.hpp"
+#include "mpi/startup/library_calls.hpp"
 #include "mpi/startup/session.hpp"
 #include "mpi/startup/user_memory.hpp"
 #include "trireme/detail/arena/allocate.hpp"
@@ -109,17 +110,17 @@ class window_creation {
   std::byte* block_ = nullptr;
 };
 
-// The members come together before they synchronize on it (arrive_at_window).
+// With barriers before its members synchronize in the library.
 template <class Library>
 int of_library(MPI_Comm comm, const MPI_Win* made, Library&& library) {
   const int error = library();
-  if (error == MPI_SUCCESS) collectives::across_hosts::add_window(*made, comm);
+  if (error == MPI_SUCCESS) entry_barriers::add(*made, comm);
   return error;
 }
 
 template <class Library>
 int create(void* base, MPI_Aint bytes, MPI_Aint unit, MPI_Comm comm, MPI_Win* made, Library&& library) {
-  if (const int late = collectives::across_hosts::arrive(comm); late != MPI_SUCCESS) return late;
+  if (const int late = entry_barriers::of_members(comm); late != MPI_SUCCESS) return late;
   const int error = of_library(comm, made, library);
   session* const in = session::active();
   if (error != MPI_SUCCESS || in == nullptr) return error;
@@ -136,11 +137,11 @@ int allocate(MPI_Aint bytes, MPI_Aint unit, MPI_Comm comm, void* base, MPI_Win* 
              Create&& create_on) {
   session* const in = session::active();
   if (in == nullptr) return library();
-  if (const int error = collectives::across_hosts::arrive(comm); error != MPI_SUCCESS) return error;
+  if (const int error = entry_barriers::of_members(comm); error != MPI_SUCCESS) return error;
   window_creation creation(*in, comm);
   if (!creation.is_intercepted()) return of_library(comm, made, library);
   creation.offer_new(bytes, unit);
-  if (!creation.everybody_can()) return library();
+  if (!creation.everybody_can()) return of_library(comm, made, library);
   // Open MPI has no windows on given memory in some configurations in which it allocates.
   MPI_Errhandler usual = MPI_ERRHANDLER_NULL;
   PMPI_Comm_get_errhandler(comm, &usual);
@@ -148,7 +149,7 @@ int allocate(MPI_Aint bytes, MPI_Aint unit, MPI_Comm comm, void* base, MPI_Win* 
   const bool is_made = create_on(creation.block()) == MPI_SUCCESS;
   PMPI_Comm_set_errhandler(comm, usual);
   PMPI_Errhandler_free(&usual);
-  if (!creation.everybody(is_made)) return library();
+  if (!creation.everybody(is_made)) return of_library(comm, made, library);
   *static_cast<void**>(base) = creation.block();
   creation.finish(*made, MPI_WIN_FLAVOR_ALLOCATE);
   return MPI_SUCCESS;
@@ -157,7 +158,7 @@ int allocate(MPI_Aint bytes, MPI_Aint unit, MPI_Comm comm, void* base, MPI_Win* 
 // The memory is the library's, which maps it where it likes in each process.
 template <class Library>
 int allocate_shared(MPI_Comm comm, MPI_Win* made, Library&& library) {
-  if (const int late = collectives::across_hosts::arrive(comm); late != MPI_SUCCESS) return late;
+  if (const int late = entry_barriers::of_members(comm); late != MPI_SUCCESS) return late;
   const int error = of_library(comm, made, library);
   session* const in = session::active();
   if (error != MPI_SUCCESS || in == nullptr) return error;
@@ -179,7 +180,7 @@ int allocate_shared(MPI_Comm comm, MPI_Win* made, Library&& library) {
 // Memory attached later is not known yet: some of it may be accessible through the kernel only.
 template <class Library>
 int create_dynamic(MPI_Comm comm, MPI_Win* made, Library&& library) {
-  if (const int late = collectives::across_hosts::arrive(comm); late != MPI_SUCCESS) return late;
+  if (const int late = entry_barriers::of_members(comm); late != MPI_SUCCESS) return late;
   const int error = of_library(comm, made, library);
   session* const in = session::active();
   if (error != MPI_SUCCESS || in == nullptr || !in->ranks().options().kernel_copies) return error;
@@ -275,10 +276,10 @@ TRIREME_EXPORTED int MPI_Win_free(MPI_Win* handle) {
     }
   }
   if (in_use) return report_on_window(*handle, MPI_ERR_RMA_SYNC, __func__);
-  // Once, too.
-  if (const int error = collectives::across_hosts::arrive_at_window(*handle); error != MPI_SUCCESS) return error;
-  collectives::across_hosts::remove_window(*handle);
-  const int error = PMPI_Win_free(handle);
+  if (gone == nullptr)
+    if (const int error = entry_barriers::of_window(*handle); error != MPI_SUCCESS) return error;
+  entry_barriers::remove(*handle);  // so once, too
+  const int error = waiting_in_library([&] { return PMPI_Win_free(handle); });
   if (gone == nullptr) return error;
   const call_guard guard(*in);
   if (error != MPI_SUCCESS) {  // a delete function of the program refused: the window lives on, and its memory with it
@@ -289,6 +290,11 @@ TRIREME_EXPORTED int MPI_Win_free(MPI_Win* handle) {
   release_window_part(in->ranks().blocks(), &gone->ranks.own());
   if (gone->own_block != nullptr) in->ranks().blocks().release(gone->own_block);
   return error;
+}
+
+TRIREME_EXPORTED int MPI_Win_set_info(MPI_Win handle, MPI_Info info) {
+  if (const int error = entry_barriers::of_window(handle); error != MPI_SUCCESS) return error;
+  return waiting_in_library([&] { return PMPI_Win_set_info(handle, info); });
 }
 
 TRIREME_EXPORTED int MPI_Win_get_attr(MPI_Win handle, int key, void* value, int* is_known) {

@@ -16,6 +16,7 @@
 #include "mpi/rma/engine/access_epochs.hpp"
 #include "mpi/rma/engine/repeated_reads.hpp"
 #include "mpi/rma/engine/window_ranks.hpp"
+#include "mpi/startup/library_calls.hpp"
 #include "mpi/startup/session.hpp"
 
 namespace tri::mpi {
@@ -63,7 +64,7 @@ int on_window(MPI_Win handle, Body&& body, Library&& library, const char* name =
         is_intercepted = true;
         return body(in, *known);
       },
-      library);
+      [&] { return waiting_in_library(library); });
   return is_intercepted && error != MPI_SUCCESS ? report_on_window(handle, error, name) : error;
 }
 

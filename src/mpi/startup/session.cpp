@@ -32,6 +32,7 @@
 #include "mpi/internode/library_carrier.hpp"
 #include "mpi/p2p/requests.hpp"
 #include "mpi/startup/bootstrap_exchange.hpp"
+#include "mpi/startup/library_calls.hpp"
 #include "mpi/startup/progress_thread.hpp"
 #include "mpi/startup/shared_files.hpp"
 #include "mpi/startup/user_memory.hpp"
@@ -56,6 +57,8 @@ struct published_parts {
 namespace {
 
 struct another_rank_failed {};
+
+thread_local int guards = 0;
 
 // The cores that the ranks of the host may run on.
 cpu_set_t cores_of_host(const bootstrap_exchange& bootstrap) {
@@ -171,6 +174,7 @@ struct session::shared_parts {
   std::unique_ptr<library_carrier> network;
   std::unique_ptr<internode_messages> internode;
   std::unique_ptr<progress_thread> progress;
+  std::unique_ptr<library_call_thread> library_thread;
   bool tells_statistics = false;  // all ranks agree
   std::uint64_t began_ticks = 0;
 };
@@ -378,6 +382,7 @@ struct session::starting {
     parts->ranks->set_shared_memory(&shared_address_of_user_memory);
     parts->ranks->set_library_progress(&poll_library);
     made->threaded_ = thread_level == MPI_THREAD_MULTIPLE || settings.progress.has_thread();
+    made->guarded_ = made->threaded_ || options.several_hosts;
     if (made->threaded_) parts->ranks->set_api_mutex(&made->lock_);
     made->engine_ = parts->ranks.get();
     made->parts_ = std::move(parts);
@@ -418,7 +423,9 @@ struct session::starting {
     shared_parts& all = *made->parts_;
     all.network = std::make_unique<library_carrier>(comm, made->largest_tag_);
     all.internode = std::make_unique<internode_messages>(
-        *all.ranks, *all.network, places_of(made->hosts_, made->number_of_world_rank_, world_rank), all.messages);
+        *all.ranks, *all.network, places_of(made->hosts_, made->number_of_world_rank_, world_rank), all.messages,
+        internode_options{.most_unconfirmed_bytes = internode_options::most_unconfirmed_of(
+                              static_cast<std::size_t>(world_size - made->hosts_.size))});
     made->internode_ = all.internode.get();
     all.ranks->set_wait_observer(all.internode.get());
     made->set_advance(advancing::internode, &advance_internode);
@@ -435,6 +442,19 @@ struct session::starting {
         }))
       return false;
     if (reserved) leave_to_progress(*reserved);
+    return true;
+  }
+
+  // Our messages move on while the library waits.
+  bool begin_library_calls(int thread_level) {
+    if (!made->hosts_.are_several()) return true;
+    shared_parts& all = *made->parts_;
+    if (!attempt([&] {
+          if (thread_level == MPI_THREAD_MULTIPLE) all.library_thread = std::make_unique<library_call_thread>(*made);
+        }))
+      return false;
+    made->library_thread_ = all.library_thread.get();
+    library_waits::start();
     return true;
   }
 
@@ -463,7 +483,7 @@ void session::start(int thread_level) {
     return;
   ranks.make_engine(thread_level);
   ranks.learn_world();
-  if (!ranks.connect_hosts() || !ranks.begin_progress()) return;
+  if (!ranks.connect_hosts() || !ranks.begin_progress() || !ranks.begin_library_calls(thread_level)) return;
   ranks.count_calls();
   requests::start();
   active_ = ranks.made.release();
@@ -492,6 +512,8 @@ void session::stop() {
   active_ = nullptr;
   counted_calls::counts = nullptr;
   shared_parts& parts = *ended->parts_;
+  if (ended->hosts_.are_several()) library_waits::stop();
+  parts.library_thread.reset();
   parts.progress.reset();
   parts.internode.reset();
   parts.network.reset();
@@ -504,6 +526,16 @@ void session::stop() {
   if (ended->hosts_.are_several()) PMPI_Comm_free(&ended->hosts_.of_host);
   // The session itself stays: buffers of the program may be in the arena.
 }
+
+void session::enter() {
+  if (threaded_) lock_.lock();
+  ++guards;
+}
+void session::exit() {
+  --guards;
+  if (threaded_) lock_.unlock();
+}
+bool session::is_entered() { return guards > 0; }
 
 // The library is asked in each so many steps of a wait, and before a sleep. The progress thread leaves it alone.
 bool session::advance_internode(bool before_sleep) {

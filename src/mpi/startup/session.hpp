@@ -20,6 +20,8 @@
 
 namespace tri::mpi {
 
+class library_call_thread;
+
 class session {
  public:
   /// After PMPI_Init; collective over the job. Does nothing when a rank cannot take part: then one line reports why.
@@ -34,6 +36,12 @@ class session {
   engine& ranks() { return *engine_; }
   bool is_threaded() const { return threaded_; }
   std::mutex& lock() { return lock_; }
+  /// The call guard is more than `leave` of the engine.
+  bool is_guarded() const { return guarded_; }
+  void enter();
+  void exit();
+  /// This thread holds it, or has released it for a moment.
+  static bool is_entered();
   int world_rank() const { return world_rank_; }
   int world_size() const { return static_cast<int>(number_of_world_rank_.size()); }
   /// On the host, or `on_another_host`.
@@ -43,10 +51,12 @@ class session {
   internode_messages& internode() { return *internode_; }
   /// The library's own limit, so that programs get the same errors.
   int largest_tag() const { return largest_tag_; }
+  /// Null: the library may serve one thread only, or there is one host.
+  library_call_thread* library_thread() const { return library_thread_; }
   MPI_Group world_group() const { return world_group_; }
-  /// TRIREME_MPI_REPRODUCIBLE_SUMS, which all ranks have.
   /// By these the algorithms of collectives between hosts are chosen; none: by their sizes.
   const std::optional<coll::cost_parameters>& collective_costs() const { return collective_costs_; }
+  /// TRIREME_MPI_REPRODUCIBLE_SUMS, which all ranks have.
   bool sums_are_reproducible() const { return reproducible_sums_; }
 
   /// Whether a call must not block inside the library, because this rank moves operations on by calls of it; or may
@@ -75,8 +85,10 @@ class session {
 
   engine* engine_ = nullptr;
   internode_messages* internode_ = nullptr;
+  library_call_thread* library_thread_ = nullptr;
   unsigned internode_steps_ = 0;
   bool threaded_ = false;
+  bool guarded_ = false;
   bool reproducible_sums_ = false;
   std::optional<coll::cost_parameters> collective_costs_;
   std::mutex lock_;
@@ -108,19 +120,19 @@ class program_function {
 /// the progress of its pending operations.
 class call_guard {
  public:
-  explicit call_guard(session& in) : session_(in), locks_(in.is_threaded() && !program_function::runs()) {
-    if (locks_) session_.lock().lock();
+  explicit call_guard(session& in) : session_(in), enters_(in.is_guarded() && !program_function::runs()) {
+    if (enters_) session_.enter();
   }
   ~call_guard() {
     session_.ranks().leave();
-    if (locks_) session_.lock().unlock();
+    if (enters_) session_.exit();
   }
   call_guard(const call_guard&) = delete;
   call_guard& operator=(const call_guard&) = delete;
 
  private:
   session& session_;
-  const bool locks_;
+  const bool enters_;
 };
 
 /// Within a call that holds the guard: releases it while functions of the program may run, such as error handlers,

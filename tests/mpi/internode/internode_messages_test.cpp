@@ -178,10 +178,21 @@ class job;
 // True: done. Called each time that it is the rank's turn.
 using action = std::function<bool(job&, int rank)>;
 
+// What receivers keep of messages that nobody has received yet.
+struct room {
+  std::size_t unconfirmed = std::size_t{16} << 20;
+  std::size_t unexpected = std::size_t{16} << 20;
+
+  // Of one rank, to which two others send. The engine counts what it has read.
+  std::size_t most_kept() const { return unexpected + 2 * unconfirmed; }
+};
+
 class job {
  public:
-  explicit job(const message_sizes& used = sizes)
-      : file_(arena::create_window_file(window_bytes)), space_({.window_bytes = window_bytes}, {file_}, 0, [] {}) {
+  explicit job(const message_sizes& used = sizes, const room& with = {})
+      : room_(with),
+        file_(arena::create_window_file(window_bytes)),
+        space_({.window_bytes = window_bytes}, {file_}, 0, [] {}) {
     for (std::uint32_t rank = 0; rank < ranks; ++rank) {
       endpoints_.push_back(make_endpoint(space_.heap(), rank, ranks));
       messages_.push_back(make_host_messages(space_.heap(), ranks));
@@ -191,11 +202,14 @@ class job {
     work_.emplace(board::board::initialise({static_cast<std::byte*>(space_.heap().reserve(bytes)), bytes}, shape));
     for (std::uint32_t rank = 0; rank < ranks; ++rank) {
       auto& made = members_.emplace_back(std::make_unique<member>(*work_, endpoints_, space_.heap(), network_, rank));
-      made->ranks = std::make_unique<engine>(endpoints_, rank, made->pe, made->blocks, engine_options{});
+      engine_options options;
+      options.most_unexpected_bytes = with.unexpected;
+      made->ranks = std::make_unique<engine>(endpoints_, rank, made->pe, made->blocks, options);
       made->ranks->set_shared_memory([](const void* address, std::size_t) { return const_cast<void*>(address); });
       made->messages = std::make_unique<internode_messages>(
           *made->ranks, made->network, job_places{static_cast<int>(rank), {0, 1, 2, 3}, {0, 0, 1, 1}, {{0, 1}, {2, 3}}},
-          messages_, internode_options{used, &clock_of_test});
+          messages_,
+          internode_options{.sizes = used, .clock = &clock_of_test, .most_unconfirmed_bytes = with.unconfirmed});
     }
   }
   ~job() {
@@ -216,6 +230,7 @@ class job {
       if (next_[rank] < scripts_[rank].size()) return false;
     return true;
   }
+  bool has_ended(std::size_t rank) const { return next_[rank] == scripts_[rank].size(); }
   // The turns of ranks, then deliveries.
   static constexpr int steps = ranks + ranks * ranks;
   bool may(int step) const {
@@ -226,6 +241,8 @@ class job {
     if (step >= ranks) return network_.deliver((step - ranks) / ranks, (step - ranks) % ranks);
     const auto rank = static_cast<std::size_t>(step);
     if (scripts_[rank][next_[rank]](*this, step)) ++next_[rank];
+    for (const endpoint* const each : endpoints_)
+      if (each->unexpected_bytes > room_.most_kept()) throw std::logic_error("too much is kept");
   }
 
   void deliver_at_once() { network_.delivers_at_once_ = true; }
@@ -274,8 +291,8 @@ class job {
     if (!network_.is_quiet()) throw std::logic_error("something is left in the network");
     for (int rank = 0; rank < ranks; ++rank) {
       const host_messages& each = *messages_[static_cast<std::size_t>(rank)];
-      if (messages_of(rank).is_active() || each.incoming != nullptr || each.matched.load() != 0 ||
-          each.sending.load() != 0)
+      if (messages_of(rank).is_active() || each.incoming != nullptr || each.last_incoming != nullptr ||
+          each.early != nullptr || each.matched.load() != 0 || each.sending.load() != 0 || each.offerable.load() != 0)
         throw std::logic_error("rank " + std::to_string(rank) + " has something left");
     }
   }
@@ -306,6 +323,7 @@ class job {
     std::unique_ptr<engine> ranks = nullptr;
     std::unique_ptr<internode_messages> messages = nullptr;
   };
+  room room_;
   int file_;
   arena::arena_space space_;
   std::vector<endpoint*> endpoints_;
@@ -412,8 +430,8 @@ void run_at_random(job& in, std::mt19937& chosen) {
 
 using scenario = std::function<void(job&)>;
 
-std::string explore(const scenario& begin, int positions) {
-  job in;
+std::string explore(const scenario& begin, int positions, const room& with = {}) {
+  job in(sizes, with);
   std::vector<int> delays;
   try {
     const auto one = [&](std::vector<int> chosen) {
@@ -434,8 +452,8 @@ std::string explore(const scenario& begin, int positions) {
   return {};
 }
 
-std::string explore_at_random(const scenario& begin, int runs) {
-  job in;
+std::string explore_at_random(const scenario& begin, int runs, const room& with = {}) {
+  job in(sizes, with);
   for (int seed = 0; seed < runs; ++seed) {
     std::mt19937 chosen(static_cast<unsigned>(seed));
     try {
@@ -637,6 +655,39 @@ void begin_with_helpers_that_leave(job& in, std::size_t bytes, int turns) {
         compute_until([=] { return one->is_received && two->is_received; })}});
 }
 
+// Ranks 0 and 1 send more small messages to rank 2 than it may keep, and then one that it waits for first. Each message
+// of two rounds is received, from the last to the first.
+void begin_flood(job& in, int messages) {
+  std::vector<std::vector<action>> scripts(ranks);
+  for (int round = 0; round < 2; ++round) {
+    std::vector<std::shared_ptr<message>> sent[2];
+    for (int from = 0; from < 2; ++from)
+      for (int i = 0; i <= messages; ++i)
+        sent[from].push_back(std::make_shared<message>(static_cast<std::size_t>(1 + i % 16),
+                                                       static_cast<unsigned>(100 * round + 10 * from + i)));
+    for (int from = 0; from < 2; ++from) {
+      const auto mine = sent[from];
+      auto& script = scripts[static_cast<std::size_t>(from)];
+      script.push_back(call([=](job& j, int r) {
+        for (int i = 0; i <= messages; ++i) mine[static_cast<std::size_t>(i)]->send(j, r, 2, i);
+      }));
+      script.push_back(wait_until([=](job& j, int r) {
+        bool all = true;
+        for (const auto& each : mine) all = each->end_send(j, r) && all;
+        return all;
+      }));
+    }
+    auto& receiver = scripts[2];
+    for (int i = messages; i >= 0; --i)
+      for (const auto& from : {0, 1}) {
+        const auto one = sent[from][static_cast<std::size_t>(i)];
+        receiver.push_back(call([=](job& j, int r) { one->receive(j, r, from, i); }));
+        receiver.push_back(wait_until([=](job& j, int r) { return one->end_receive(j, r); }));
+      }
+  }
+  in.begin(std::move(scripts));
+}
+
 // Messages of all kinds between all pairs, with pauses; receives with wildcards get those of a sender in its order.
 void begin_many(job& in, std::mt19937& chosen) {
   constexpr int each_way = 6;
@@ -761,6 +812,41 @@ TEST(InternodeMessages, HelpersMayLeaveAtAnyTime) {
       EXPECT_EQ(explore(begin, 30), "") << bytes << " bytes, " << turns << " turns";
       EXPECT_EQ(explore_at_random(begin, 100), "") << bytes << " bytes, " << turns << " turns";
     }
+}
+
+constexpr std::size_t bytes_kept = sizeof(unexpected_message) + 17;
+
+TEST(InternodeMessages, SmallMessagesThatNobodyReceivesStayWithTheirSenders) {
+  const room little{.unconfirmed = 4 * bytes_kept, .unexpected = 3 * bytes_kept};
+  const auto begin = [](job& in) { begin_flood(in, 12); };
+  EXPECT_EQ(explore(begin, 60, little), "");
+  EXPECT_EQ(explore_at_random(begin, 500, little), "");
+  job in(sizes, little);
+  begin_flood(in, 12);
+  run(in, {});
+  EXPECT_GT(in.counted(&endpoint_counters::eager), 0u);
+  EXPECT_GT(in.counted(&endpoint_counters::rendezvous), 0u);
+  // None of them is in the network before it is asked for.
+  EXPECT_EQ(in.counted(&endpoint_counters::rendezvous),
+            in.counted(&endpoint_counters::pieces_sent) + in.counted(&endpoint_counters::pieces_sent_for_others));
+}
+
+// However many come: where they are received, none waits.
+TEST(InternodeMessages, ReceivedMessagesMakeRoom) {
+  job in(sizes, {.unconfirmed = 8 * bytes_kept, .unexpected = 8 * bytes_kept});
+  std::vector<std::vector<action>> scripts(ranks);
+  for (int i = 0; i < 100; ++i) {
+    const auto one = std::make_shared<message>(8, static_cast<unsigned>(i));
+    scripts[0].push_back(call([=](job& j, int r) { one->send(j, r, 2, i); }));
+    scripts[0].push_back(wait_until([=](job& j, int r) { return one->end_send(j, r) && one->is_received; }));
+    scripts[2].push_back(call([=](job& j, int r) { one->receive(j, r, 0, i); }));
+    scripts[2].push_back(wait_until([=](job& j, int r) { return one->end_receive(j, r); }));
+  }
+  scripts[2].push_back(wait_until([](job& j, int) { return j.has_ended(0); }));
+  in.begin(std::move(scripts));
+  run(in, {}, 100000);
+  EXPECT_EQ(in.counted(&endpoint_counters::eager), 100u);
+  EXPECT_EQ(in.counted(&endpoint_counters::rendezvous), 0u);
 }
 
 // Ranks as threads, for the thread sanitizer: messages both ways between those that wait, poll or compute.

@@ -116,4 +116,5 @@ extern const struct conformance_case in_place_cases[];
 extern const struct conformance_case neighborhood_cases[];
 extern const struct conformance_case one_sided_cases[];
 extern const struct conformance_case progress_cases[];
+extern const struct conformance_case blocking_call_cases[];
 extern const struct conformance_case refusal_cases[];

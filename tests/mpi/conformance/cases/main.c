@@ -40,6 +40,7 @@ static const struct conformance_group groups[] = {
     {"neighborhoods", neighborhood_cases},
     {"one_sided", one_sided_cases},
     {"progress", progress_cases},
+    {"blocking_calls", blocking_call_cases},
     /* Last: MPICH before 4.3 never clears the error of a user's function from its ring of 128 errors. Every later error
        that falls upon its place has the class that the function returned. */
     {"refusals", refusal_cases},
@@ -195,11 +196,12 @@ struct options {
   int list;         /* the cases that so many ranks would run */
   int verbose;
   int few;
+  int level; /* of threads */
   unsigned hang_limit;
 };
 
 static struct options read_options(int argc, char** argv) {
-  struct options chosen = {.hang_limit = 300};
+  struct options chosen = {.hang_limit = 300, .level = MPI_THREAD_MULTIPLE};
   for (int i = 1; i < argc; ++i) {
     const char* const value = i + 1 < argc ? argv[i + 1] : NULL;
     if (strcmp(argv[i], "--list") == 0 && value != NULL && atoi(value) > 0) {
@@ -208,6 +210,8 @@ static struct options read_options(int argc, char** argv) {
       chosen.verbose = 1;
     } else if (strcmp(argv[i], "--only") == 0 && value != NULL) {
       chosen.only = argv[++i];
+    } else if (strcmp(argv[i], "--funneled") == 0) {
+      chosen.level = MPI_THREAD_FUNNELED; /* for cases that need no threads */
     } else if (strcmp(argv[i], "--skip") == 0 && value != NULL) {
       chosen.skip = argv[++i];
     } else if (strcmp(argv[i], "--hang-limit") == 0 && value != NULL && atoi(value) > 0) {
@@ -218,7 +222,7 @@ static struct options read_options(int argc, char** argv) {
     } else {
       fprintf(stderr,
               "usage: conformance [--list RANKS] [--only PART-OF-NAME] [--skip ,GROUP/CASE,...,] [--sizes few|all] "
-              "[--verbose] "
+              "[--verbose] [--funneled] "
               "[--hang-limit SECONDS]\n'%s' is not one of these, or lacks its value\n",
               argv[i]);
       exit(2);
@@ -287,7 +291,7 @@ int main(int argc, char** argv) {
     list_cases(&chosen);
     return 0;
   }
-  MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &level);
+  MPI_Init_thread(&argc, &argv, chosen.level, &level);
   MPI_Comm_rank(MPI_COMM_WORLD, &my_rank);
   MPI_Comm_size(MPI_COMM_WORLD, &rank_count);
   sizes = chosen.few ? few_sizes : all_sizes;
@@ -296,7 +300,7 @@ int main(int argc, char** argv) {
   MPI_Comm_dup(MPI_COMM_WORLD, &signals);
   signal(SIGALRM, say_where_it_hangs);
 
-  int good = level == MPI_THREAD_MULTIPLE;
+  int good = chosen.level == MPI_THREAD_FUNNELED || level == MPI_THREAD_MULTIPLE;
   if (!good) fprintf(stderr, "rank %d: MPI_THREAD_MULTIPLE is not to be had: %d\n", my_rank, level);
   for (int group = 0; group < group_total; ++group) {
     for (const struct conformance_case* each = groups[group].cases; each->name != NULL; ++each) {

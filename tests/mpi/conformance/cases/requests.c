@@ -588,6 +588,50 @@ static void cancelled_sends(void) {
   free(out);
 }
 
+/* A send that is cancelled ends as soon as somebody receives it, if not before: then it says that it was not cancelled,
+   and the message is whole. Its partner may be on another host. */
+static void cancelled_sends_end(void) {
+  const int half = rank_count / 2;
+  const int peer = my_rank < half ? my_rank + half : my_rank < 2 * half ? my_rank - half : MPI_PROC_NULL;
+  if (peer == MPI_PROC_NULL) return;
+  enum { largest = 2 << 20 };
+  const int lengths[] = {0, 8, 20000, 300000, largest};
+  char* const data = allocate(largest);
+  for (int i = 0; i < 5; ++i) {
+    for (int kind = 0; kind < 3; ++kind) {
+      const int bytes = lengths[i];
+      const uint64_t seed = (uint64_t)(10 * i + kind);
+      MPI_Request request;
+      MPI_Status status;
+      int cancelled = 9;
+      if (my_rank < half) {
+        fill(data, (size_t)bytes, seed);
+        if (kind == 0) MPI_Isend(data, bytes, MPI_BYTE, peer, 5, MPI_COMM_WORLD, &request);
+        if (kind == 1) MPI_Issend(data, bytes, MPI_BYTE, peer, 5, MPI_COMM_WORLD, &request);
+        if (kind == 2) {
+          MPI_Send_init(data, bytes, MPI_BYTE, peer, 5, MPI_COMM_WORLD, &request);
+          MPI_Start(&request);
+        }
+        CHECK_EQUAL(MPI_Cancel(&request), MPI_SUCCESS);
+        CHECK_EQUAL(MPI_Wait(&request, &status), MPI_SUCCESS);
+        MPI_Test_cancelled(&status, &cancelled);
+        if (kind == 2) MPI_Request_free(&request);
+        CHECK(request == MPI_REQUEST_NULL);
+        memset(data, 0x55, (size_t)bytes); /* it is free again */
+        if (!cancelled) continue;
+        fill(data, (size_t)bytes, seed);
+        MPI_Send(data, bytes, MPI_BYTE, peer, 5, MPI_COMM_WORLD);
+      } else {
+        memset(data, 0x55, (size_t)bytes);
+        MPI_Recv(data, bytes, MPI_BYTE, peer, 5, MPI_COMM_WORLD, &status);
+        CHECK_STATUS(&status, peer, 5, bytes);
+        VERIFY(data, (size_t)bytes, seed);
+      }
+    }
+  }
+  free(data);
+}
+
 /* Sends are cancelled while they are received: either side says the same. */
 static void cancelling_sends_in_the_race(void) {
   const int peer = pair_peer();
@@ -916,6 +960,7 @@ const struct conformance_case request_cases[] = {
     {"inactive_requests_between_groups", 2, inactive_requests_between_groups},
     {"inactive_requests_of_library", 2, inactive_requests_of_library},
     {"cancelled_sends", 2, cancelled_sends},
+    {"cancelled_sends_end", 2, cancelled_sends_end},
     {"cancelling_sends_in_the_race", 2, cancelling_sends_in_the_race},
     {"freed_sends_arrive", 2, freed_sends_arrive},
     {"generalized_among_others", 2, generalized_among_others},

@@ -151,6 +151,7 @@ program fortran_common
     call check(index == 1 .and. received(2) == peer, 'waitany counts from one')
   end if
   call on_the_stack(peer, rank)
+  call in_a_file(rank)
 
   call MPI_Reduce(checks, all_checks, 1, MPI_INTEGER, MPI_SUM, 0, MPI_COMM_WORLD, error)
   call MPI_Allreduce(failures, all_failures, 1, MPI_INTEGER, MPI_SUM, MPI_COMM_WORLD, error)
@@ -168,5 +169,45 @@ contains
     call MPI_Sendrecv(mine, 2000, MPI_DOUBLE_PRECISION, peer, 3, theirs, 2000, MPI_DOUBLE_PRECISION, peer, 3, &
                       MPI_COMM_WORLD, MPI_STATUS_IGNORE, error)
     call check(all(theirs == peer), 'stack')
+  end subroutine
+
+  ! Collective calls, beside a message to the other half of the ranks that is waited for afterwards.
+  subroutine in_a_file(rank)
+    integer, intent(in) :: rank
+    integer :: file, stamp, error, half, other, request, mine(8), back(8), status(MPI_STATUS_SIZE)
+    integer(kind=MPI_OFFSET_KIND) :: place
+    character(64) :: name
+    if (rank == 0) call system_clock(stamp)
+    call MPI_Bcast(stamp, 1, MPI_INTEGER, 0, MPI_COMM_WORLD, error)
+    write (name, '(a, i0)') 'conformance_fortran_file_', stamp
+    half = ranks / 2
+    other = MPI_PROC_NULL
+    if (rank < 2 * half) other = merge(rank + half, rank - half, rank < half)
+    big = rank
+    request = MPI_REQUEST_NULL
+    if (rank < half) then
+      call MPI_Isend(big, many, MPI_DOUBLE_PRECISION, other, 5, MPI_COMM_WORLD, request, error)
+    else
+      call MPI_Recv(big, many, MPI_DOUBLE_PRECISION, other, 5, MPI_COMM_WORLD, MPI_STATUS_IGNORE, error)
+    end if
+    call MPI_File_open(MPI_COMM_WORLD, name, MPI_MODE_CREATE + MPI_MODE_RDWR + MPI_MODE_DELETE_ON_CLOSE, &
+                       MPI_INFO_NULL, file, error)
+    call check(error == MPI_SUCCESS, 'a file is opened')
+    call MPI_Wait(request, MPI_STATUS_IGNORE, error)
+    place = 0
+    call MPI_File_set_view(file, place, MPI_INTEGER, MPI_INTEGER, 'native', MPI_INFO_NULL, error)
+    call check(error == MPI_SUCCESS, 'and gets a view')
+    mine = 100 * rank + (/ 1, 2, 3, 4, 5, 6, 7, 8 /)
+    back = 0
+    place = 8 * rank
+    call MPI_File_write_at_all(file, place, mine, 8, MPI_INTEGER, status, error)
+    call MPI_File_sync(file, error)
+    call MPI_File_read_at_all_begin(file, place, back, 8, MPI_INTEGER, error)
+    call MPI_File_read_at_all_end(file, back, status, error)
+    call check(error == MPI_SUCCESS .and. all(back == mine), 'what was written is read')
+    call MPI_Get_count(status, MPI_INTEGER, stamp, error)
+    call check(stamp == 8, 'all of it')
+    call MPI_File_close(file, error)
+    call check(error == MPI_SUCCESS .and. file == MPI_FILE_NULL, 'and it is closed')
   end subroutine
 end program

@@ -1,7 +1,8 @@
 // MPICH keeps the core while it waits. With more ranks than cores that costs a slice of the scheduler's, milliseconds,
 // in every synchronisation inside the library: creating a communicator or a window, a scan. In each round of such a
 // wait it calls UCX's progress function; ours interposes it and yields the core when there has been no progress for a
-// while. Builds of MPICH that do not load UCX as a shared library never come here.
+// while, and moves messages with other hosts on. Builds of MPICH that do not load UCX as a shared library never come
+// here.
 #include <dlfcn.h>
 #include <fmt/format.h>
 #include <sched.h>
@@ -13,6 +14,7 @@
 
 #include "mpi/abi/abi.hpp"
 #include "mpi/abi/exported.hpp"
+#include "mpi/startup/library_calls.hpp"
 #include "os/clock.hpp"
 
 namespace {
@@ -46,8 +48,9 @@ constexpr std::uint32_t polls_before_yielding = 16;
 // Polls of one wait follow each other within this time; a program that computes between its calls is not waiting.
 constexpr std::uint64_t most_ticks_between = 20'000;
 
-// Relaxed: a hint; nothing else depends on it.
+// Relaxed: hints; nothing else depends on them.
 std::atomic<bool> yields{false};
+std::atomic<bool> calls_us{false};
 
 }  // namespace
 
@@ -59,9 +62,18 @@ void set_more_ranks_than_cores(bool more) { yields.store(more, std::memory_order
 
 }  // namespace tri::mpi::abi
 
+namespace tri::mpi::library_waits {
+
+void start() { calls_us.store(true, std::memory_order_relaxed); }
+void stop() { calls_us.store(false, std::memory_order_relaxed); }
+
+}  // namespace tri::mpi::library_waits
+
 TRIREME_EXPORTED unsigned ucp_worker_progress(void* worker) {
   static thread_local std::uint64_t last_poll = 0;
   static thread_local std::uint32_t polls = 0;
+  // Outside of UCX, which may not be called by what it calls.
+  if (calls_us.load(std::memory_order_relaxed) && tri::mpi::library_call::progress()) polls = 0;
   const unsigned done = next_progress(__builtin_return_address(0))(worker);
   if (!yields.load(std::memory_order_relaxed) || tri::mpi::abi::without_yields::is_active()) return done;
   const std::uint64_t now = tri::os::ticks();
