@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <limits>
 #include <map>
 #include <memory>
 #include <numeric>
@@ -15,11 +14,13 @@
 namespace tri::mpi::collectives::across_hosts {
 namespace {
 
-constexpr int least_operations = 16;  // under way at a time
 // Of all ranks together: leaders have scratch for about as much, and buffers that others cannot access are staged.
 constexpr std::uint64_t most_bytes = std::uint64_t{64} << 20;
 // Trees send whole vectors several times.
 constexpr std::uint64_t most_bytes_in_trees = std::uint64_t{32} << 10;
+// A broadcast along a chain has a round for each host more than a tree, but its root sends all bytes once only. With 50
+// us between hosts and 2.5 GB/s the cost model has them equal at 18 to 28 KiB for each host.
+constexpr std::uint64_t least_bytes_in_chain_of_host = std::uint64_t{32} << 10;
 constexpr std::uint64_t least_bytes_staged = std::uint64_t{8} << 10;  // a broadcast that waits for its readers instead
 constexpr std::uint64_t most_bytes_in_rounds = std::uint64_t{16} << 10;  // of all hosts together
 constexpr std::uint64_t least_bytes_in_parts = std::uint64_t{2} << 10;
@@ -31,7 +32,7 @@ constexpr std::uint64_t most_bytes_of_pair = std::uint64_t{16} << 10;  // of ran
 
 std::uint64_t ranks_of(const communicator& comm) { return static_cast<std::uint64_t>(comm.size()); }
 
-bool fits(const communicator& comm, std::uint64_t bytes) { return can_run_plans(comm) && bytes <= most_bytes; }
+bool fits(std::uint64_t bytes) { return bytes <= most_bytes; }
 
 // The library keeps neither while a nonblocking operation needs it, so it is kept here.
 packed_buffer packed(const elements& of) {
@@ -114,32 +115,27 @@ struct window_members {
   int tag = 0;
 };
 std::map<MPI_Win, window_members> made_on;
-constexpr std::uint64_t most_window_names = std::uint64_t{1} << 20;
 
 }  // namespace
 
-bool can_run_plans(const communicator& comm) {
-  return comm.carrier != MPI_COMM_NULL && comm.hosts->operations >= least_operations;
-}
-
-plan barrier(const communicator& comm) {
-  if (!fits(comm, 0)) return {};
-  return of_bytes(coll::collective::barrier, "multi_object", {}, {}, 0);
-}
+plan barrier() { return of_bytes(coll::collective::barrier, "multi_object", {}, {}, 0); }
 
 plan broadcast(const communicator& comm, const elements& data, int root) {
   const std::uint64_t bytes = bytes_of(data);
-  const bool is_one_message = comm.hosts->shape.hosts() == 2;
-  if (!fits(comm, bytes) || (bytes > most_bytes_in_trees && !is_one_message)) return {};
+  if (!fits(bytes)) return {};
   const bool is_root = comm.rank == root;
-  return of_bytes(coll::collective::broadcast, bytes < least_bytes_staged ? "multi_object_staged" : "multi_object",
+  const bool is_long = bytes > least_bytes_in_chain_of_host * static_cast<std::uint64_t>(comm.hosts->shape.hosts());
+  return of_bytes(coll::collective::broadcast,
+                  is_long                      ? "multi_object_chain"
+                  : bytes < least_bytes_staged ? "multi_object_staged"
+                                               : "multi_object",
                   is_root ? data : elements{}, is_root ? elements{} : data, bytes, root);
 }
 
 // Of many bytes all ranks get the sum, and those that are not the root drop it: a tree would send whole vectors.
 plan reduce(const communicator& comm, const void* from, const elements& to, MPI_Op operation, int root) {
   const std::uint64_t bytes = bytes_of(to);
-  if (!fits(comm, bytes) || !element_form::of(to.type) || !may_reorder(comm, operation)) return {};
+  if (!fits(bytes) || !element_form::of(to.type) || !may_reorder(comm, operation)) return {};
   if (bytes > most_bytes_in_trees) {
     planned_request made = planned_request::of_elements(coll::collective::allreduce, "multi_object_ring", from,
                                                         to.address, vector_of(to), to.type, operation);
@@ -155,7 +151,7 @@ plan reduce(const communicator& comm, const void* from, const elements& to, MPI_
 // All give every rank the same bits.
 plan allreduce(const communicator& comm, const void* from, const elements& to, MPI_Op operation) {
   const std::uint64_t bytes = bytes_of(to);
-  if (!fits(comm, bytes) || !element_form::of(to.type) || !may_reorder(comm, operation)) return {};
+  if (!fits(bytes) || !element_form::of(to.type) || !may_reorder(comm, operation)) return {};
   const bool is_short = bytes * static_cast<std::uint64_t>(comm.hosts->shape.hosts()) <= most_bytes_in_rounds;
   return planned_request::of_elements(coll::collective::allreduce,
                                       is_short ? "multi_object_gathered" : "multi_object_ring", from, to.address,
@@ -164,7 +160,7 @@ plan allreduce(const communicator& comm, const void* from, const elements& to, M
 
 plan scan(const communicator& comm, const void* from, const elements& to, MPI_Op operation, bool is_exclusive) {
   const std::uint64_t bytes = bytes_of(to);
-  if (!fits(comm, bytes) || !element_form::of(to.type) || !comm.hosts->are_in_order) return {};
+  if (!fits(bytes) || !element_form::of(to.type) || !comm.hosts->are_in_order) return {};
   return scan_in_parts(from, to, operation, is_exclusive);
 }
 
@@ -172,14 +168,14 @@ plan reduce_scatter(const communicator& comm, const void* from, void* to, std::s
                     MPI_Datatype type, MPI_Op operation) {
   const std::uint64_t all = std::accumulate(counts.begin(), counts.end(), std::uint64_t{0});
   const buffer_type& of_type = datatypes::find(type);
-  if (!fits(comm, all * of_type.bytes) || !element_form::of(type) || !comm.hosts->are_in_order) return {};
+  if (!fits(all * of_type.bytes) || !element_form::of(type) || !comm.hosts->are_in_order) return {};
   return scattered_sum_in_parts(from, to, counts, type, operation);
 }
 
 plan gather(const communicator& comm, const elements& mine, const elements& whole, int root) {
   const elements own = mine.address == MPI_IN_PLACE ? block_at(whole, comm.rank, comm.size()) : mine;
   const std::uint64_t block = bytes_of(own);
-  if (!fits(comm, block * ranks_of(comm)) || block > most_bytes_in_trees || is_sent_directly(comm, block) ||
+  if (!fits(block * ranks_of(comm)) || block > most_bytes_in_trees || is_sent_directly(comm, block) ||
       !comm.hosts->are_in_order)
     return {};
   return of_bytes(coll::collective::gather, "multi_object", own, whole, block, root);
@@ -188,7 +184,7 @@ plan gather(const communicator& comm, const elements& mine, const elements& whol
 plan scatter(const communicator& comm, const elements& whole, const elements& mine, int root) {
   const elements own = mine.address == MPI_IN_PLACE ? block_at(whole, comm.rank, comm.size()) : mine;
   const std::uint64_t block = bytes_of(own);
-  if (!fits(comm, block * ranks_of(comm)) || block > most_bytes_in_trees || is_sent_directly(comm, block) ||
+  if (!fits(block * ranks_of(comm)) || block > most_bytes_in_trees || is_sent_directly(comm, block) ||
       !comm.hosts->are_in_order)
     return {};
   return of_bytes(coll::collective::scatter, "multi_object", whole, own, block, root);
@@ -198,7 +194,7 @@ plan allgather(const communicator& comm, const elements& mine, const elements& w
   const elements own = mine.address == MPI_IN_PLACE ? block_at(whole, comm.rank, comm.size()) : mine;
   const std::uint64_t block = bytes_of(own);
   const std::uint64_t all = block * ranks_of(comm);
-  if (!fits(comm, all) || !comm.hosts->are_in_order) return {};
+  if (!fits(all) || !comm.hosts->are_in_order) return {};
   return of_bytes(coll::collective::allgather,
                   all <= 2 * most_bytes_in_trees ? "multi_object_bruck" : "multi_object_ring", own, whole, block);
 }
@@ -214,7 +210,7 @@ plan allgather(const communicator& comm, const elements& mine, const parts& ever
     next += bytes.back();
   }
   const std::uint64_t all = std::accumulate(bytes.begin(), bytes.end(), std::uint64_t{0});
-  if (!fits(comm, all) || !comm.hosts->are_in_order) return {};
+  if (!fits(all) || !comm.hosts->are_in_order) return {};
   packed_buffer packed;
   elements whole{everybodys.of(0).address, static_cast<MPI_Count>(all), MPI_BYTE};
   if (!are_in_a_row) whole = as_one_element(everybodys, comm.size(), packed);
@@ -233,7 +229,7 @@ plan alltoall(const communicator& comm, const elements& from, const elements& to
   int most_mates = 0;
   for (int host = 0; host < shape.hosts(); ++host) most_mates = std::max(most_mates, shape.ranks_of(host));
   // A leader has what all ranks of its host send and receive.
-  if (!fits(comm, 2 * bytes_of(from) * static_cast<std::uint64_t>(most_mates)) || block > most_bytes_of_pair ||
+  if (!fits(2 * bytes_of(from) * static_cast<std::uint64_t>(most_mates)) || block > most_bytes_of_pair ||
       !comm.hosts->are_in_order)
     return {};
   return of_bytes(coll::collective::alltoall, "multi_object", from, to, block);
@@ -261,8 +257,7 @@ void add_window(MPI_Win window, MPI_Comm comm) {
   communicator* const known = communicators::find(comm);
   if (known == nullptr || !known->spans_hosts()) return;
   communicators::hold(*known);  // it may be freed before the window
-  const auto number = static_cast<int>(known->windows++ % most_window_names);
-  made_on[window] = {known, std::numeric_limits<int>::min() + 1 + number};
+  made_on[window] = {known, operation_tags::of_window(known->windows++)};
 }
 
 void remove_window(MPI_Win window) {

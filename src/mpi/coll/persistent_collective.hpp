@@ -40,7 +40,7 @@ class persistent_collective final : public persistent_operation {
 
  private:
   struct shared_part;
-  persistent_collective(session& in, communicator& comm, kept_types kept, call begins, shared_part& shared, int slot);
+  persistent_collective(session& in, communicator& comm, kept_types kept, call begins, shared_part& shared, int number);
   static shared_part* agree(session& in, communicator& comm);
 
   session& in_;

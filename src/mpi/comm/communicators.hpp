@@ -45,7 +45,6 @@ struct communicator {
   bool is_freed_late = false;                                  // not yet by the library
   std::vector<int> world_of;                        // ranks in MPI_COMM_WORLD, where some are on another host
   std::shared_ptr<const communicator_hosts> hosts;  // of an intracommunicator with members on several hosts, else null
-  MPI_Comm carrier = MPI_COMM_NULL;                 // likewise: of the messages of its collectives
 
   int size() const { return static_cast<int>(number_of.size()); }
   bool is_inter() const { return own_group_size > 0; }
