@@ -33,7 +33,7 @@ std::string_view algorithm_of_drop_in(coll::collective what, std::uint64_t bytes
     case coll::collective::allreduce:
       return bytes * static_cast<std::uint64_t>(hosts) <= 16 * kibi ? "multi_object_gathered" : "multi_object_ring";
     case coll::collective::broadcast:
-      if (is_large && hosts > 2) return {};
+      if (bytes > 32 * kibi * static_cast<std::uint64_t>(hosts)) return "multi_object_chain";
       return bytes < 8 * kibi ? "multi_object_staged" : "multi_object";
     case coll::collective::reduce:
       return is_short ? "multi_object" : "multi_object_parts";

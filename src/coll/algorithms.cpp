@@ -29,8 +29,12 @@ constexpr std::array table{
               "tree of radix P+1 over hosts; ranks copy out of the buffer of the root or leader", broadcast_directly},
     algorithm{"multi_object_staged", collective::broadcast, every, false, false,
               "the same through scratch: no rank waits for its readers", broadcast_staged},
+    algorithm{"multi_object_chain", collective::broadcast, every, false, false,
+              "a chain of hosts passes on pieces, P at once; for many bytes", chain_broadcast},
     algorithm{"single_leader", collective::broadcast, leaders, false, false, "binomial tree over hosts",
               broadcast_directly},
+    algorithm{"single_leader_chain", collective::broadcast, leaders, false, false, "leaders pass on pieces",
+              chain_broadcast},
     algorithm{"binomial", collective::broadcast, flat, false, false, "binomial tree over ranks", broadcast_directly},
 
     algorithm{"multi_object", collective::scatter, every, false, false, "tree of radix P+1 over hosts", tree_scatter},

@@ -34,6 +34,11 @@ struct algorithm {
   }
 };
 
+/// So many pieces go along a chain of hosts at most.
+inline constexpr int most_chain_pieces = 64;
+/// Rounds of messages are numbered below this in every plan. Of a flat algorithm: for ranks in the place of hosts.
+constexpr int most_rounds(int hosts) { return 2 * hosts + most_chain_pieces; }
+
 std::span<const algorithm> all_algorithms();
 /// Those that give a right result, in the order of the table.
 std::vector<const algorithm*> algorithms_for(const request& asked);

@@ -33,7 +33,12 @@ class every_algorithm : public testing::TestWithParam<const algorithm*> {
   void check(const request& asked) {
     asked.check();
     const algorithm& by = *GetParam();
-    ASSERT_EQ(problem_of(asked, generate_all(by, asked)), "") << text_of(asked, by);
+    const std::vector<plan> plans = generate_all(by, asked);
+    ASSERT_EQ(problem_of(asked, plans), "") << text_of(asked, by);
+    const bool is_flat = by.participants == participation::flat;
+    const auto rounds = static_cast<std::uint32_t>(most_rounds(is_flat ? asked.hosts.ranks() : asked.hosts.hosts()));
+    for (const plan& each : plans)
+      for (const step& one : each.steps) ASSERT_LT(one.round, rounds) << text_of(asked, by);
     ++checked_;
   }
   std::vector<bool> operations() const {
@@ -110,6 +115,18 @@ TEST_P(every_algorithm, is_right_on_uneven_hosts_and_blocks) {
     check(asked);
     if (HasFatalFailure()) return;
   }
+}
+
+// Of so many bytes that messages, copies and reductions are in pieces.
+TEST_P(every_algorithm, is_right_in_pieces) {
+  for (const shape& hosts : {shape::uniform(1, 3), shape::uniform(3, 1), shape::uniform(4, 2), shape::uniform(3, 4),
+                             shape::of_table(std::vector{2, 4, 3, 2, 3})})
+    for (const std::uint64_t count : {30'001, 75'001, 3'000'000})
+      for (const int root : {0, hosts.ranks() / 2, hosts.ranks() - 1}) {
+        if (root > 0 && !has_root(GetParam()->what)) continue;
+        check(request_of(GetParam()->what, hosts, count, root, GetParam()->commutative_only));
+        if (HasFatalFailure()) return;
+      }
 }
 
 TEST_P(every_algorithm, is_right_in_place_or_says_that_it_is_not) {

@@ -9,6 +9,8 @@ namespace tri::coll {
 
 /// Staged: through scratch, so that no rank waits for those that read its data.
 void tree_broadcast(plan_builder& to, int senders, bool staged);
+/// In pieces, so that all hosts send at the same time: for many bytes.
+void chain_broadcast(plan_builder& to, int senders);
 void tree_scatter(plan_builder& to, int senders);
 void tree_gather(plan_builder& to, int senders);
 /// Ordered. In parts: each rank of a host combines a part of the elements; else a binomial tree inside the host.

@@ -30,7 +30,7 @@ nonblocking_way way_of_sum(const communicator& comm, const elements& of, MPI_Op 
 int barrier(session& in, communicator& known, const completion& how) {
   if (how.is_blocking()) return collectives::barrier(in, known);
   if (known.is_inter()) return run(in, known, how, between_groups::begin_barrier);
-  if (known.spans_hosts()) return across_hosts::run(in, known, how, across_hosts::barrier(known));
+  if (known.spans_hosts()) return across_hosts::run(in, known, how, across_hosts::barrier());
   if (how.is_persistent()) return collectives::run_planned(in, known, how, {});
   return how.begin(in, known, [&](const auto&) { return collectives::begin_barrier(in, known); });
 }

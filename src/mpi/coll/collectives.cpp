@@ -78,10 +78,7 @@ int barrier_by_messages(session& in, communicator& comm, const operation_identit
 
 int barrier(session& in, communicator& comm) {
   if (comm.is_inter()) return between_groups::barrier(in, comm);
-  if (comm.spans_hosts()) {
-    const int error = across_hosts::run(in, comm, {}, across_hosts::barrier(comm));
-    return error == pass_through ? barrier_by_messages(in, comm, operation_identity::next_of(comm)) : error;
-  }
+  if (comm.spans_hosts()) return across_hosts::run(in, comm, {}, across_hosts::barrier());
   if (fits_shm_collective(in, 0)) {
     combine_in_shm(in, comm, nullptr, 0, [](shm_collective&) {});
     return MPI_SUCCESS;
@@ -372,6 +369,16 @@ void begin_broadcast(operation& all, const elements& data, int root) {
     return;
   }
   for (int step = 1; step < all.size(); ++step) all.begin_send(data, (root + step) % all.size());
+}
+
+void begin_telling_by_hosts(operation& all, const communicator& comm, std::span<std::byte> row) {
+  const std::size_t bytes = row.size() / static_cast<std::size_t>(all.size());
+  const coll::shape& shape = comm.hosts->shape;
+  for (int host = 0; host < shape.hosts(); ++host) {
+    const int first = comm.hosts->rank_at[static_cast<std::size_t>(shape.first_rank(host))];
+    const elements part{row.data() + static_cast<std::size_t>(first) * bytes, static_cast<MPI_Count>(bytes), MPI_BYTE};
+    begin_broadcast(all, part, first);
+  }
 }
 
 void begin_reduce(operation& all, const void* from, const elements& to, MPI_Op operation_, int root) {

@@ -13,11 +13,13 @@
 namespace tri::mpi::collectives::across_hosts {
 namespace {
 
-constexpr int least_operations = 16;  // under way at a time
 // Of all ranks together: leaders have scratch for about as much, and buffers that others cannot access are staged.
 constexpr std::uint64_t most_bytes = std::uint64_t{64} << 20;
 // Trees send whole vectors several times.
 constexpr std::uint64_t most_bytes_in_trees = std::uint64_t{32} << 10;
+// A broadcast along a chain has a round for each host more than a tree, but its root sends all bytes once only. With 50
+// us between hosts and 2.5 GB/s the cost model has them equal at 18 to 28 KiB for each host.
+constexpr std::uint64_t least_bytes_in_chain_of_host = std::uint64_t{32} << 10;
 constexpr std::uint64_t least_bytes_staged = std::uint64_t{8} << 10;  // a broadcast that waits for its readers instead
 constexpr std::uint64_t most_bytes_in_rounds = std::uint64_t{16} << 10;  // of all hosts together
 constexpr std::uint64_t least_bytes_in_parts = std::uint64_t{2} << 10;
@@ -29,7 +31,7 @@ constexpr std::uint64_t most_bytes_of_pair = std::uint64_t{16} << 10;  // of ran
 
 std::uint64_t ranks_of(const communicator& comm) { return static_cast<std::uint64_t>(comm.size()); }
 
-bool fits(const communicator& comm, std::uint64_t bytes) { return can_run_plans(comm) && bytes <= most_bytes; }
+bool fits(std::uint64_t bytes) { return bytes <= most_bytes; }
 
 // The library keeps neither while a nonblocking operation needs it, so it is kept here.
 packed_buffer packed(const elements& of) {
@@ -122,22 +124,16 @@ elements block_at(const elements& whole, int rank, int ranks) {
 
 }  // namespace
 
-bool can_run_plans(const communicator& comm) {
-  return comm.carrier != MPI_COMM_NULL && comm.hosts->operations >= least_operations;
-}
-
-plan barrier(const communicator& comm) {
-  if (!fits(comm, 0)) return {};
-  return of_bytes(coll::collective::barrier, "multi_object", {}, {}, 0);
-}
+plan barrier() { return of_bytes(coll::collective::barrier, "multi_object", {}, {}, 0); }
 
 plan broadcast(const communicator& comm, const elements& data, int root) {
   const std::uint64_t bytes = bytes_of(data);
-  const bool is_one_message = comm.hosts->shape.hosts() == 2;
-  if (!fits(comm, bytes) || (bytes > most_bytes_in_trees && !is_one_message)) return {};
+  if (!fits(bytes)) return {};
   const bool is_root = comm.rank == root;
-  const char* const algorithm = cheaper(comm, "multi_object_staged", "multi_object", coll::collective::broadcast, bytes,
-                                        bytes < least_bytes_staged);
+  const bool is_long = bytes > least_bytes_in_chain_of_host * static_cast<std::uint64_t>(comm.hosts->shape.hosts());
+  const char* const algorithm = is_long ? "multi_object_chain"
+                                        : cheaper(comm, "multi_object_staged", "multi_object",
+                                                  coll::collective::broadcast, bytes, bytes < least_bytes_staged);
   return of_bytes(coll::collective::broadcast, algorithm, is_root ? data : elements{}, is_root ? elements{} : data,
                   bytes, root);
 }
@@ -145,7 +141,7 @@ plan broadcast(const communicator& comm, const elements& data, int root) {
 // Of many bytes all ranks get the sum, and those that are not the root drop it: a tree would send whole vectors.
 plan reduce(const communicator& comm, const void* from, const elements& to, MPI_Op operation, int root) {
   const std::uint64_t bytes = bytes_of(to);
-  if (!fits(comm, bytes) || !element_form::of(to.type) || !may_reorder(comm, operation)) return {};
+  if (!fits(bytes) || !element_form::of(to.type) || !may_reorder(comm, operation)) return {};
   if (bytes > most_bytes_in_trees) {
     planned_request made = planned_request::of_elements(coll::collective::allreduce, "multi_object_ring", from,
                                                         to.address, vector_of(to), to.type, operation);
@@ -162,7 +158,7 @@ plan reduce(const communicator& comm, const void* from, const elements& to, MPI_
 // All give every rank the same bits.
 plan allreduce(const communicator& comm, const void* from, const elements& to, MPI_Op operation) {
   const std::uint64_t bytes = bytes_of(to);
-  if (!fits(comm, bytes) || !element_form::of(to.type) || !may_reorder(comm, operation)) return {};
+  if (!fits(bytes) || !element_form::of(to.type) || !may_reorder(comm, operation)) return {};
   const bool is_short = bytes * static_cast<std::uint64_t>(comm.hosts->shape.hosts()) <= most_bytes_in_rounds;
   const char* const algorithm =
       cheaper(comm, "multi_object_gathered", "multi_object_ring", coll::collective::allreduce, bytes, is_short);
@@ -172,7 +168,7 @@ plan allreduce(const communicator& comm, const void* from, const elements& to, M
 
 plan scan(const communicator& comm, const void* from, const elements& to, MPI_Op operation, bool is_exclusive) {
   const std::uint64_t bytes = bytes_of(to);
-  if (!fits(comm, bytes) || !element_form::of(to.type) || !comm.hosts->are_in_order) return {};
+  if (!fits(bytes) || !element_form::of(to.type) || !comm.hosts->are_in_order) return {};
   return scan_in_parts(from, to, operation, is_exclusive);
 }
 
@@ -180,14 +176,14 @@ plan reduce_scatter(const communicator& comm, const void* from, void* to, std::s
                     MPI_Datatype type, MPI_Op operation) {
   const std::uint64_t all = std::accumulate(counts.begin(), counts.end(), std::uint64_t{0});
   const buffer_type& of_type = datatypes::find(type);
-  if (!fits(comm, all * of_type.bytes) || !element_form::of(type) || !comm.hosts->are_in_order) return {};
+  if (!fits(all * of_type.bytes) || !element_form::of(type) || !comm.hosts->are_in_order) return {};
   return scattered_sum_in_parts(from, to, counts, type, operation);
 }
 
 plan gather(const communicator& comm, const elements& mine, const elements& whole, int root) {
   const elements own = mine.address == MPI_IN_PLACE ? block_at(whole, comm.rank, comm.size()) : mine;
   const std::uint64_t block = bytes_of(own);
-  if (!fits(comm, block * ranks_of(comm)) || block > most_bytes_in_trees || is_sent_directly(comm, block) ||
+  if (!fits(block * ranks_of(comm)) || block > most_bytes_in_trees || is_sent_directly(comm, block) ||
       !comm.hosts->are_in_order)
     return {};
   return of_bytes(coll::collective::gather, "multi_object", own, whole, block, root);
@@ -196,7 +192,7 @@ plan gather(const communicator& comm, const elements& mine, const elements& whol
 plan scatter(const communicator& comm, const elements& whole, const elements& mine, int root) {
   const elements own = mine.address == MPI_IN_PLACE ? block_at(whole, comm.rank, comm.size()) : mine;
   const std::uint64_t block = bytes_of(own);
-  if (!fits(comm, block * ranks_of(comm)) || block > most_bytes_in_trees || is_sent_directly(comm, block) ||
+  if (!fits(block * ranks_of(comm)) || block > most_bytes_in_trees || is_sent_directly(comm, block) ||
       !comm.hosts->are_in_order)
     return {};
   return of_bytes(coll::collective::scatter, "multi_object", whole, own, block, root);
@@ -206,7 +202,7 @@ plan allgather(const communicator& comm, const elements& mine, const elements& w
   const elements own = mine.address == MPI_IN_PLACE ? block_at(whole, comm.rank, comm.size()) : mine;
   const std::uint64_t block = bytes_of(own);
   const std::uint64_t all = block * ranks_of(comm);
-  if (!fits(comm, all) || !comm.hosts->are_in_order) return {};
+  if (!fits(all) || !comm.hosts->are_in_order) return {};
   return of_bytes(coll::collective::allgather, allgather_of(comm, all), own, whole, block);
 }
 
@@ -221,7 +217,7 @@ plan allgather(const communicator& comm, const elements& mine, const parts& ever
     next += bytes.back();
   }
   const std::uint64_t all = std::accumulate(bytes.begin(), bytes.end(), std::uint64_t{0});
-  if (!fits(comm, all) || !comm.hosts->are_in_order) return {};
+  if (!fits(all) || !comm.hosts->are_in_order) return {};
   packed_buffer packed;
   elements whole{everybodys.of(0).address, static_cast<MPI_Count>(all), MPI_BYTE};
   if (!are_in_a_row) whole = as_one_element(everybodys, comm.size(), packed);
@@ -239,7 +235,7 @@ plan alltoall(const communicator& comm, const elements& from, const elements& to
   int most_mates = 0;
   for (int host = 0; host < shape.hosts(); ++host) most_mates = std::max(most_mates, shape.ranks_of(host));
   // A leader has what all ranks of its host send and receive.
-  if (!fits(comm, 2 * bytes_of(from) * static_cast<std::uint64_t>(most_mates)) || block > most_bytes_of_pair ||
+  if (!fits(2 * bytes_of(from) * static_cast<std::uint64_t>(most_mates)) || block > most_bytes_of_pair ||
       !comm.hosts->are_in_order)
     return {};
   return of_bytes(coll::collective::alltoall, "multi_object", from, to, block);

@@ -19,10 +19,7 @@ namespace tri::mpi::collectives::across_hosts {
 
 using plan = std::optional<planned_request>;
 
-/// Operations may have messages to other hosts.
-bool can_run_plans(const communicator& comm);
-
-plan barrier(const communicator& comm);
+plan barrier();
 plan broadcast(const communicator& comm, const elements& data, int root);
 /// Reduce and allreduce of plain elements.
 plan reduce(const communicator& comm, const void* from, const elements& to, MPI_Op operation, int root);

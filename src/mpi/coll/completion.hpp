@@ -4,12 +4,12 @@
 
 #include <mpi.h>
 
-#include <climits>
 #include <cstdint>
 #include <memory>
 #include <utility>
 
 #include "coll/operation_table.hpp"
+#include "mpi/coll/operation_tags.hpp"
 #include "mpi/comm/communicators.hpp"
 #include "mpi/datatypes/held_handles.hpp"
 #include "mpi/p2p/requests.hpp"
@@ -19,18 +19,16 @@ namespace tri::mpi::collectives {
 /// The same on all members. Most operations are counted as they begin, which all members do in one order. Persistent
 /// ones may be started in any order: they are counted when they are made.
 struct operation_identity {
-  int tag = 0;                             ///< of its messages inside a host; of persistent ones less than 0
-  int carrier_slot = 0;                    ///< operations with one slot are under way one after the other
+  int tag = 0;                             ///< of its messages
+  int first_tag_of_plan = 0;               ///< likewise, between hosts; tags of its rounds follow
   std::uint64_t number = 0;                ///< in the table
   coll::operation_table* table = nullptr;  ///< null: the communicator's
   message_channel channel = message_channel::collective;
 
   static operation_identity next_of(communicator& comm) {
     const std::uint64_t number = comm.collectives++;
-    operation_identity next{.tag = static_cast<int>(number & INT_MAX), .number = number};
-    if (comm.spans_hosts())
-      next.carrier_slot = static_cast<int>(number % static_cast<std::uint64_t>(comm.hosts->operations));
-    return next;
+    const int of_plan = comm.spans_hosts() ? operation_tags::of_plan(number, comm.hosts->rounds()) : 0;
+    return {.tag = operation_tags::of_operation(number), .first_tag_of_plan = of_plan, .number = number};
   }
 };
 

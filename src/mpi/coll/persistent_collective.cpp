@@ -3,12 +3,12 @@
 #include <algorithm>
 #include <atomic>
 #include <new>
+#include <span>
 #include <utility>
 
 #include "arena/block_cache.hpp"
 #include "coll/operation_table.hpp"
 #include "mpi/coll/collectives.hpp"
-#include "mpi/coll/entry_barriers.hpp"
 #include "mpi/datatypes/datatypes.hpp"
 #include "mpi/datatypes/held_handles.hpp"
 #include "mpi/engine/shm_collective.hpp"
@@ -63,11 +63,10 @@ persistent_collective::shared_part* persistent_collective::agree(session& in, co
     all[0] = mine;
     broadcast(in, comm, {&all[0], sizeof all[0], MPI_BYTE}, 0);
   } else {
-    if (comm.rank != static_cast<int>(first)) mine = 1;
-    if (entry_barriers::of_members(in, comm) != pass_through) return nullptr;
-    MPI_Request gathering = MPI_REQUEST_NULL;
-    PMPI_Iallgather(&mine, sizeof mine, MPI_BYTE, all.data(), sizeof mine, MPI_BYTE, comm.carrier, &gathering);
-    wait_for_library(in, [&](int* flag) { return PMPI_Test(&gathering, flag, MPI_STATUS_IGNORE); });
+    if (comm.rank == static_cast<int>(first)) all[first] = mine;
+    operation telling(in, comm);
+    begin_telling_by_hosts(telling, comm, std::as_writable_bytes(std::span(all)));
+    if (telling.wait() != MPI_SUCCESS) return nullptr;
   }
   const std::uint64_t agreed = all[first];
   if (std::ranges::find(all, std::uint64_t{0}) == all.end()) return reinterpret_cast<shared_part*>(agreed);
@@ -85,9 +84,10 @@ int persistent_collective::make(session& in, communicator& comm, kept_types kept
     if (error == pass_through_alone) ++comm.persistent_collectives;
   }
   if (error != MPI_SUCCESS) return error;
-  const auto number = static_cast<int>(comm.persistent_collectives++ & INT_MAX);
-  // Between hosts each has a slot of its own, so that the messages of two never meet.
-  if (comm.spans_hosts() && (comm.carrier == MPI_COMM_NULL || number >= comm.hosts->operations)) return pass_through;
+  const std::uint64_t made_before = comm.persistent_collectives++;
+  const int rounds = comm.spans_hosts() ? comm.hosts->rounds() : 1;
+  if (made_before >= static_cast<std::uint64_t>(operation_tags::most_persistent(rounds))) return pass_through;
+  const auto number = static_cast<int>(made_before);
   shared_part* const shared = comm.is_inter() ? nullptr : agree(in, comm);
   if (shared == nullptr && !comm.is_inter()) return pass_through;
   *request = requests::add_persistent(comm, std::unique_ptr<persistent_operation>(new persistent_collective(
@@ -98,8 +98,9 @@ int persistent_collective::make(session& in, communicator& comm, kept_types kept
 persistent_collective::persistent_collective(session& in, communicator& comm, kept_types kept, call begins,
                                              shared_part* shared, int number)
     : in_(in), comm_(comm), kept_(std::move(kept)), begins_(std::move(begins)), shared_(shared) {
-  identity_.tag = -1 - number;
-  if (comm.spans_hosts()) identity_.carrier_slot = comm.hosts->operations + number;
+  identity_.tag = operation_tags::of_persistent(number);
+  if (comm.spans_hosts())
+    identity_.first_tag_of_plan = operation_tags::of_persistent_plan(number, comm.hosts->rounds());
   if (shared != nullptr) identity_.table = &shared->table();
 }
 

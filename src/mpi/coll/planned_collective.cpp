@@ -32,12 +32,11 @@ std::byte* allocate(session& in, std::size_t bytes) {
 }
 
 // The first member that needs it makes it.
-coll::operation_table* table_of(session& in, shm_collective& shared,
-                                std::uint64_t places = coll::operation_table::usual_places) {
+coll::operation_table* table_of(session& in, shm_collective& shared) {
   if (void* const there = shared.plan_memory()) return static_cast<coll::operation_table*>(there);
   if (shared.is_without_plans()) return nullptr;
-  std::byte* const memory = allocate(in, coll::operation_table::size_for(places));
-  void* const made = memory == nullptr ? nullptr : coll::operation_table::create(memory, places);
+  std::byte* const memory = allocate(in, coll::operation_table::size_for());
+  void* const made = memory == nullptr ? nullptr : coll::operation_table::create(memory);
   void* const agreed = shared.set_plan_memory(made);
   if (agreed != made && memory != nullptr) in.ranks().blocks().release(memory);
   return static_cast<coll::operation_table*>(agreed);
@@ -174,8 +173,7 @@ planned_collective::planned_collective(session& in, communicator& comm, coll::op
       plan_(plan_of_rank(comm, asked, request_, place_of(comm, comm.rank))),
       calls_library_(comm.spans_hosts() ||
                      (coll::reduces(asked.what) && !element_operation::of(asked.type, asked.operation).is_ours())),
-      identity_(identity),
-      carried_(comm.carrier) {
+      identity_(identity) {
   const int host = comm.spans_hosts() ? comm.hosts->host : 0;
   run_ = std::make_unique<coll::plan_run>(*plan_, shared, order, request_.hosts.first_rank(host),
                                           static_cast<std::uint32_t>(request_.hosts.ranks_of(host)), identity_.number,
@@ -351,37 +349,41 @@ void planned_collective::reduce(coll::step_kind side, const std::byte* from, std
   std::copy(right.begin(), right.end(), to);
 }
 
-// A message that has been declined has no bytes; one that has none to begin with, one.
+// A message that has been declined has no bytes; one that has none to begin with, one. Without memory for its record a
+// send is declined, which takes none.
 void planned_collective::begin_message(std::uint32_t index, const coll::step& message, std::byte* at) {
-  carry(index, message, at != nullptr ? at : own_bytes(1), at != nullptr ? message.bytes : 1);
-}
-
-void planned_collective::decline_message(std::uint32_t index, const coll::step& message) {
-  const bool is_send = message.kind == coll::step_kind::send;
-  const std::uint64_t bytes = is_send ? 0 : std::max<std::uint64_t>(message.bytes, 1);
-  carry(index, message, own_bytes(bytes), bytes);
-}
-
-std::byte* planned_collective::own_bytes(std::uint64_t bytes) { return own_bytes_.emplace_back(bytes).data(); }
-
-void planned_collective::carry(std::uint32_t index, const coll::step& message, std::byte* at, std::uint64_t bytes) {
-  const int peer = comm_.hosts->rank_at[static_cast<std::size_t>(message.peer)];
-  const int tag = comm_.hosts->tag_of(identity_.carrier_slot) + static_cast<int>(message.round);
-  number_of_carried_[index] =
-      message.kind == coll::step_kind::receive
-          ? carried_.begin_receive(at, static_cast<MPI_Count>(bytes), MPI_BYTE, bytes, peer, tag)
-          : carried_.begin_send(at, static_cast<MPI_Count>(bytes), MPI_BYTE, peer, tag);
-}
-
-// One poll for a look at each.
-coll::message_state planned_collective::test_message(std::uint32_t index) {
-  const std::size_t number = number_of_carried_.find(index)->second;
-  if (carried_.is_under_way(number)) {
-    if (looks_ == 0) carried_.poll();
-    if (++looks_ >= carried_.under_way()) looks_ = 0;
-    if (carried_.is_under_way(number)) return coll::message_state::under_way;
+  try {
+    begin_transfer(index, message, at != nullptr ? at : &empty_, at != nullptr ? message.bytes : 1);
+  } catch (const arena::arena_exhausted&) {
+    decline_message(index, message);
+    messages_[index].is_lost = true;
   }
-  return carried_.error_of(number) == MPI_SUCCESS ? coll::message_state::complete : coll::message_state::lost;
+}
+
+// Of what is received there is no byte that is wanted.
+void planned_collective::decline_message(std::uint32_t index, const coll::step& message) {
+  begin_transfer(index, message, nullptr, 0);
+}
+
+void planned_collective::begin_transfer(std::uint32_t index, const coll::step& message, std::byte* at,
+                                        std::uint64_t bytes) {
+  auto& [arguments, under_way, is_lost] = messages_[index];
+  arguments.is_send = message.kind == coll::step_kind::send;
+  arguments.channel = identity_.channel;
+  arguments.buffer = at;
+  arguments.count = static_cast<MPI_Count>(bytes);
+  arguments.type = datatypes::find(MPI_BYTE);
+  arguments.peer = comm_.hosts->rank_at[static_cast<std::size_t>(message.peer)];
+  arguments.tag = identity_.first_tag_of_plan + static_cast<int>(message.round);
+  under_way.begin(in_, arguments, comm_);
+}
+
+coll::message_state planned_collective::test_message(std::uint32_t index) {
+  auto& [arguments, under_way, is_lost] = messages_.find(index)->second;
+  if (!under_way.is_done(in_)) return coll::message_state::under_way;
+  if (under_way.result(arguments, MPI_STATUS_IGNORE) != MPI_SUCCESS) is_lost = true;
+  under_way.finish(in_, arguments);
+  return is_lost ? coll::message_state::lost : coll::message_state::complete;
 }
 
 const coll::plan* planned_collective::plan_of(std::int32_t rank) {
@@ -401,10 +403,7 @@ void planned_collective::wake_others() {
     for (int rank = 0; rank < comm_.size(); ++rank) wake(rank);
 }
 
-bool reserve_plan_memory(session& in, shm_collective& shared, int operations) {
-  const auto places = std::min(static_cast<std::uint64_t>(operations), coll::operation_table::usual_places);
-  return table_of(in, shared, std::max<std::uint64_t>(places, 1)) != nullptr;
-}
+bool reserve_plan_memory(session& in, shm_collective& shared) { return table_of(in, shared) != nullptr; }
 
 int run_planned(session& in, communicator& comm, const completion& how, const planned_request& asked) {
   if (!how.is_blocking())

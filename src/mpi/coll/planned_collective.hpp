@@ -1,7 +1,7 @@
-// Collective operations that run a plan (src/coll): inside a host in shared memory, between hosts by messages of the
-// MPI library on a communicator of their own. Blocking and nonblocking ones are the same. A rank does its steps in
-// every wait and poll of its program; ranks that wait and have nothing else to do take the steps of those that compute,
-// or are in the MPI library. Messages are moved by their own rank.
+// Collective operations that run a plan (src/coll): inside a host in shared memory, between hosts by messages in the
+// communicator's second context. Blocking and nonblocking ones are the same. A rank does its steps in every wait and
+// poll of its program; ranks that wait and have nothing else to do take the steps of those that compute, or are in the
+// MPI library. Each rank begins its own messages, and others that wait move the data of large ones (src/mpi/internode).
 #pragma once
 
 #include <mpi.h>
@@ -17,11 +17,11 @@
 #include "coll/algorithms.hpp"
 #include "coll/plan_run.hpp"
 #include "coll/request.hpp"
-#include "mpi/coll/carried_messages.hpp"
 #include "mpi/coll/completion.hpp"
 #include "mpi/comm/communicators.hpp"
 #include "mpi/datatypes/datatypes.hpp"
 #include "mpi/p2p/nonblocking_operation.hpp"
+#include "mpi/p2p/requests.hpp"
 #include "mpi/startup/session.hpp"
 
 namespace tri::mpi::collectives {
@@ -84,6 +84,12 @@ class planned_collective final : public nonblocking_operation, public coll::plan
   bool asks_library() const override { return comm_.spans_hosts(); }
 
  private:
+  struct message_of_plan {
+    transfer_arguments arguments;
+    transfer under_way;
+    bool is_lost = false;
+  };
+
   planned_collective(session& in, communicator& comm, coll::operation_table& shared, const operation_identity& identity,
                      const planned_request& asked);
   static coll::request request_of(const communicator& comm, const planned_request& asked);
@@ -102,9 +108,7 @@ class planned_collective final : public nonblocking_operation, public coll::plan
   coll::message_state test_message(std::uint32_t index) override;
   const coll::plan* plan_of(std::int32_t rank) override;
   void wake_others() override;
-  void carry(std::uint32_t index, const coll::step& message, std::byte* at, std::uint64_t bytes);
-  /// In place of what the program does not get, or of nothing; until the operation is over.
-  std::byte* own_bytes(std::uint64_t bytes);
+  void begin_transfer(std::uint32_t index, const coll::step& message, std::byte* at, std::uint64_t bytes);
   bool is_packed(const packed_buffer& of) const { return of.is_needed() || asked_.elements.has_gaps; }
   void stage_input(const void* from, std::byte* to, std::uint64_t bytes) const;
   void unstage_output(const std::byte* from, void* to, std::uint64_t bytes) const;
@@ -121,10 +125,8 @@ class planned_collective final : public nonblocking_operation, public coll::plan
   int idle_ = 0;                                                    // calls in a row that found nothing to do
   std::byte* staged_output_ = nullptr;                              // of an output that other ranks cannot access
   std::unique_ptr<coll::plan_run> run_;
-  carried_messages carried_;
-  std::unordered_map<std::uint32_t, std::size_t> number_of_carried_;  // by step
-  std::size_t looks_ = 0;                                             // at messages under way, since the last poll
-  std::vector<std::vector<std::byte>> own_bytes_;
+  std::unordered_map<std::uint32_t, message_of_plan> messages_;  // by step
+  std::byte empty_{};                                            // of messages without bytes
 };
 
 /// Plans one after the other, each an operation of its own. The next one begins as soon as the one before has ended,
@@ -165,8 +167,8 @@ class plan_sequence {
 /// Waits for it, or leaves it behind a request. `pass_through` where it could not begin.
 int run_planned(session& in, communicator& comm, const completion& how, const planned_request& asked);
 
-/// Of a communicator that spans hosts: before it is used, for so many operations at a time. False: there is none.
-bool reserve_plan_memory(session& in, shm_collective& shared, int operations);
+/// Of a communicator that spans hosts: before it is used. False: there is none.
+bool reserve_plan_memory(session& in, shm_collective& shared);
 /// By the last member that leaves the communicator.
 void release_plan_memory(session& in, const communicator& comm);
 

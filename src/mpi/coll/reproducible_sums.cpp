@@ -176,8 +176,7 @@ int reproducible_allreduce(session& in, communicator& comm, const void* from, co
 int reproducible_sum(session& in, communicator& comm, const completion& how, coll::collective what, const void* from,
                      const elements& to, int root) {
   const bool is_scan = what == coll::collective::scan || what == coll::collective::exscan;
-  if (comm.spans_hosts() && (!across_hosts::can_run_plans(comm) || (is_scan && !comm.hosts->are_in_order)))
-    return pass_through;
+  if (comm.spans_hosts() && is_scan && !comm.hosts->are_in_order) return pass_through;
   const auto blocks = static_cast<std::size_t>(
       std::max<MPI_Count>((to.count + most_elements_of_block - 1) / most_elements_of_block, 1));
   const auto make = [&](const operation_identity& first) -> std::unique_ptr<nonblocking_operation> {

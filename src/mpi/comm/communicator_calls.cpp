@@ -66,7 +66,7 @@ int note_nonblocking(int error, MPI_Comm of, const MPI_Comm* made, MPI_Request* 
   if (error != MPI_SUCCESS || in == nullptr || *made == MPI_COMM_NULL) return error;
   const call_guard guard(*in);
   communicator* const known = communicators::find(of);
-  if (known != nullptr && !(known->spans_hosts() && known->carrier == MPI_COMM_NULL))
+  if (known != nullptr)
     *handle = requests::add(*in, *known, communicators::begin_duplicate(*in, *known, *made, *handle, touched));
   return error;
 }

@@ -7,7 +7,7 @@
 
 namespace tri::mpi {
 
-communicator_hosts find_communicator_hosts(std::span<const int> host_of, int own_rank, int largest_tag) {
+communicator_hosts find_communicator_hosts(std::span<const int> host_of, int own_rank) {
   std::unordered_map<int, std::size_t> number_of;
   std::vector<std::vector<int>> members;  // of each host
   for (std::size_t rank = 0; rank < host_of.size(); ++rank) {
@@ -30,24 +30,6 @@ communicator_hosts find_communicator_hosts(std::span<const int> host_of, int own
       is_even ? coll::shape::uniform(static_cast<int>(counts.size()), counts[0]) : coll::shape::of_table(counts);
   made.host = static_cast<int>(number_of.at(host_of[static_cast<std::size_t>(own_rank)]));
   made.are_in_order = std::ranges::is_sorted(made.rank_at);
-  constexpr std::int64_t most_operations = 4096;
-  made.rounds = 2 * made.shape.hosts() + 2;  // more than any plan between hosts has
-  made.operations = static_cast<int>(std::min((std::int64_t{largest_tag} + 1) / made.rounds / 2, most_operations));
-  return made;
-}
-
-MPI_Comm make_carrier(MPI_Comm of) {
-  MPI_Comm made = MPI_COMM_NULL;
-  MPI_Group members = MPI_GROUP_NULL;
-  MPI_Errhandler before = MPI_ERRHANDLER_NULL;
-  PMPI_Comm_get_errhandler(of, &before);
-  PMPI_Comm_set_errhandler(of, MPI_ERRORS_RETURN);
-  PMPI_Comm_group(of, &members);
-  if (PMPI_Comm_create(of, members, &made) != MPI_SUCCESS) made = MPI_COMM_NULL;
-  PMPI_Group_free(&members);
-  PMPI_Comm_set_errhandler(of, before);
-  PMPI_Errhandler_free(&before);
-  if (made != MPI_COMM_NULL) PMPI_Comm_set_errhandler(made, MPI_ERRORS_RETURN);
   return made;
 }
 

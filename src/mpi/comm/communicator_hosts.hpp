@@ -1,11 +1,10 @@
 // Where the members of a communicator that spans hosts are: what its collectives need (coll/collectives_across_hosts).
 #pragma once
 
-#include <mpi.h>
-
 #include <span>
 #include <vector>
 
+#include "coll/algorithms.hpp"
 #include "coll/shape.hpp"
 
 namespace tri::mpi {
@@ -16,11 +15,7 @@ struct communicator_hosts {
   std::vector<int> rank_at;   ///< the other way round
   int host = 0;               ///< of the calling process
   bool are_in_order = true;   ///< the ranks are numbered host by host: each is at its own place
-  int rounds = 0;             ///< of one operation, that tags distinguish
-  int operations = 0;         ///< likewise: so many may be under way, and as many persistent ones
-
-  /// The first of an operation's tags; its slot is less than 2 * operations.
-  int tag_of(int slot) const { return slot * rounds; }
+  int rounds() const { return coll::most_rounds(shape.hosts()); }  ///< of a plan of its collectives, at most
   std::span<const int> ranks_here() const {
     return std::span(rank_at).subspan(static_cast<std::size_t>(shape.first_rank(host)),
                                       static_cast<std::size_t>(shape.ranks_of(host)));
@@ -28,10 +23,6 @@ struct communicator_hosts {
 };
 
 /// `host_of`: any name of the host of each rank.
-communicator_hosts find_communicator_hosts(std::span<const int> host_of, int own_rank, int largest_tag);
-
-/// A communicator of the library for the messages of ours, with the same members; collective over them. It has no
-/// attributes and returns errors. Null on all where the library has no room for it.
-MPI_Comm make_carrier(MPI_Comm of);
+communicator_hosts find_communicator_hosts(std::span<const int> host_of, int own_rank);
 
 }  // namespace tri::mpi

@@ -1,7 +1,6 @@
 #include "mpi/comm/communicators.hpp"
 
 #include <algorithm>
-#include <array>
 #include <memory>
 #include <numeric>
 #include <optional>
@@ -9,7 +8,7 @@
 #include <unordered_map>
 
 #include "mpi/abi/abi.hpp"
-#include "mpi/coll/collective_operation.hpp"
+#include "mpi/coll/collectives.hpp"
 #include "mpi/coll/planned_collective.hpp"
 #include "mpi/engine/shm_collective.hpp"
 #include "mpi/startup/bootstrap_exchange.hpp"
@@ -36,7 +35,6 @@ struct agreement {
 
 // This rank has no operation pending on it any more; others may.
 void leave(const communicator& comm) {
-  if (MPI_Comm carrier = comm.carrier; carrier != MPI_COMM_NULL) PMPI_Comm_free(&carrier);
   if (comm.barrier == nullptr || !comm.barrier->leave_for_good()) return;
   session& in = *session::active();
   collectives::release_plan_memory(in, comm);
@@ -93,15 +91,13 @@ void agree_and_remember(session& in, MPI_Comm handle, std::vector<std::uint32_t>
 class agreement_across_hosts {
  public:
   // With the call guard.
-  agreement_across_hosts(session& in, int rank, std::vector<std::uint32_t> number_of, std::vector<int> world_of,
-                         int operations)
-      : rank_(rank), number_of_(std::move(number_of)), world_of_(std::move(world_of)), all_(number_of_.size()) {
+  agreement_across_hosts(session& in, int rank, std::vector<std::uint32_t> number_of, std::vector<int> world_of)
+      : rank_(rank), number_of_(std::move(number_of)), world_of_(std::move(world_of)), all_(number_of_.size(), mine_) {
     const auto is_here = [](std::uint32_t number) { return number != on_another_host; };
     first_here_ = static_cast<std::size_t>(std::ranges::find_if(number_of_, is_here) - number_of_.begin());
     if (is_first_here())
       mine_ = new_agreement(in, static_cast<std::size_t>(std::ranges::count_if(number_of_, is_here)));
-    if (mine_.barrier > 1 &&
-        !collectives::reserve_plan_memory(in, *reinterpret_cast<shm_collective*>(mine_.barrier), operations)) {
+    if (mine_.barrier > 1 && !collectives::reserve_plan_memory(in, *reinterpret_cast<shm_collective*>(mine_.barrier))) {
       in.ranks().blocks().release(reinterpret_cast<void*>(mine_.barrier));
       mine_.barrier = 0;
     }
@@ -112,15 +108,19 @@ class agreement_across_hosts {
     return library(&mine_, static_cast<int>(sizeof mine_), MPI_BYTE, all_.data(), static_cast<int>(sizeof mine_),
                    MPI_BYTE);
   }
+  // The same by messages on a communicator of these members.
+  void begin_telling(collectives::operation& by, const communicator& comm) {
+    all_[static_cast<std::size_t>(rank_)] = mine_;
+    collectives::begin_telling_by_hosts(by, comm, std::as_writable_bytes(std::span(all_)));
+  }
   // The same for all members.
   bool is_made() const { return std::ranges::find(all_, std::uint64_t{0}, &agreement::barrier) == all_.end(); }
   // With the call guard.
-  void remember(MPI_Comm handle, std::shared_ptr<const communicator_hosts> hosts, MPI_Comm carrier) {
+  void remember(MPI_Comm handle, std::shared_ptr<const communicator_hosts> hosts) {
     mpi::remember(handle, rank_, std::move(number_of_), {all_[0].context, all_[first_here_].barrier});
     communicator& made = *communicators::find(handle);
     made.world_of = std::move(world_of_);
     made.hosts = std::move(hosts);
-    made.carrier = carrier;
   }
   void give_up(session& in) const {
     if (!is_first_here() || mine_.barrier == 0) return;
@@ -145,42 +145,41 @@ void agree_across_hosts(session& in, MPI_Comm handle, std::vector<std::uint32_t>
   for (const int each : world_of) host_of.push_back(in.hosts().host_of[static_cast<std::size_t>(each)]);
   int rank = 0;
   PMPI_Comm_rank(handle, &rank);
-  auto hosts = std::make_shared<communicator_hosts>(find_communicator_hosts(host_of, rank, in.largest_tag()));
+  auto hosts = std::make_shared<communicator_hosts>(find_communicator_hosts(host_of, rank));
   std::optional<agreement_across_hosts> agreeing;
   {
     const call_guard guard(in);
-    agreeing.emplace(in, rank, std::move(number_of), std::move(world_of), hosts->operations);
+    agreeing.emplace(in, rank, std::move(number_of), std::move(world_of));
   }
   agreeing->gather([&](auto... arguments) { return PMPI_Allgather(arguments..., handle); });
   if (!agreeing->is_made()) {
     const call_guard guard(in);
     return agreeing->give_up(in);
   }
-  const MPI_Comm carrier = make_carrier(handle);
   const call_guard guard(in);
-  agreeing->remember(handle, std::move(hosts), carrier);
+  agreeing->remember(handle, std::move(hosts));
 }
 
-// A duplication in progress of a communicator that spans hosts: both parts are the library's. The members agree on the
-// carrier of the original, because Open MPI 4.1.4 mixes up duplications and collectives of one communicator. A second
-// carrier would be a duplication of that one, so the duplicate has none and runs no plans: barriers that wait
-// and operations of one round are messages, the rest is the library's.
+// A duplication in progress of a communicator that spans hosts: the library's part, and the agreement by messages of
+// one round on the original.
 class duplication_across_hosts final : public nonblocking_operation {
  public:
-  duplication_across_hosts(session& in, const communicator& of, MPI_Comm made, MPI_Request library, touch_order touched)
-      : agreeing_(in, of.rank, of.number_of, of.world_of, of.hosts->operations),
+  duplication_across_hosts(session& in, communicator& of, MPI_Comm made, MPI_Request library, touch_order touched)
+      : agreeing_(in, of.rank, of.number_of, of.world_of),
+        telling_(in, of),
         made_(made),
-        library_{library, MPI_REQUEST_NULL},
+        library_(library),
         touched_(touched),
         hosts_(of.hosts) {
-    agreeing_.gather([&](auto... arguments) { return PMPI_Iallgather(arguments..., of.carrier, &library_[1]); });
+    agreeing_.begin_telling(telling_, of);
   }
-  bool is_done(session&) override { return std::ranges::all_of(library_, is_done_in_library); }
+  bool is_done(session& in) override { return telling_.is_done(in) && is_done_in_library(library_); }
   int finish(session& in) override {
-    const int error = PMPI_Waitall(static_cast<int>(library_.size()), library_.data(), MPI_STATUSES_IGNORE);
+    const int error_of_messages = telling_.finish(in);
+    const int error = PMPI_Wait(&library_, MPI_STATUS_IGNORE);
     if (error != MPI_SUCCESS) return error;
-    if (agreeing_.is_made()) {
-      agreeing_.remember(made_, hosts_, MPI_COMM_NULL);
+    if (error_of_messages == MPI_SUCCESS && agreeing_.is_made()) {
+      agreeing_.remember(made_, hosts_);
       communicators::find(made_)->touched = touched_;
     } else {
       agreeing_.give_up(in);
@@ -191,8 +190,9 @@ class duplication_across_hosts final : public nonblocking_operation {
 
  private:
   agreement_across_hosts agreeing_;
+  collectives::operation telling_;  // destroyed before what it writes to
   MPI_Comm made_;
-  std::array<MPI_Request, 2> library_;
+  MPI_Request library_;
   touch_order touched_;
   std::shared_ptr<const communicator_hosts> hosts_;
 };

@@ -45,7 +45,6 @@ struct communicator {
   std::vector<int> world_of;                        // ranks in MPI_COMM_WORLD, where some are on another host
   std::shared_ptr<const communicator_hosts> hosts;  // of an intracommunicator with members on several hosts, else null
   mutable std::shared_ptr<coll::algorithm_choice> choice;  // likewise, where costs were measured
-  MPI_Comm carrier = MPI_COMM_NULL;                        // likewise: of the messages of its collectives
 
   int size() const { return static_cast<int>(number_of.size()); }
   bool is_inter() const { return own_group_size > 0; }

@@ -281,6 +281,7 @@ class engine {
   void add_unexpected(endpoint& owner, const inbox_cell& cell);
   receive_record* receive_with_lock(const message_key& key, const user_buffer& buffer, touch_order touched,
                                     found_message& found) noexcept;
+  receive_record* take_waiting_receive(const message_key& key, std::uint64_t bytes);
   template <class Take>
   bool look_for(const message_key& key, copy_list& later, Take&& take);
   void wait_for_message(receive_record& record);

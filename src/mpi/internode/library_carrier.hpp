@@ -17,6 +17,9 @@ namespace tri::mpi {
 
 class library_carrier final : public carrier {
  public:
+  /// For it, with the members of this one; collective over them. It has no attributes and returns errors. Null on all
+  /// where the library has no room for it.
+  static MPI_Comm make_communicator(MPI_Comm of);
   /// `comm`: with the ranks of the job; it is freed at the end.
   library_carrier(MPI_Comm comm, int largest_tag);
   /// Collective over the job: no rank sends any more.
@@ -34,10 +37,15 @@ class library_carrier final : public carrier {
   struct piece {
     std::uint64_t ticket;
     bool is_sent;
+    std::size_t parts;  // that are under way
   };
 
   void post(std::size_t slot);
+  template <class Byte, class Begin>
+  void begin_piece(std::span<Byte> data, std::uint64_t ticket, bool is_sent, Begin&& begin);
   bool poll_headers(listener& to);
+  bool look_at_all(listener& to);
+  void take_header(listener& to, std::size_t slot, const MPI_Status& status);
   bool poll_pieces(listener& to);
   void poll_sends();
   void check(int error) const;
@@ -47,6 +55,8 @@ class library_carrier final : public carrier {
   // Receives that wait for headers. Each has a slot in `room_`.
   std::vector<MPI_Request> arriving_;
   std::vector<std::byte> room_;
+  std::vector<std::size_t> order_;  // of slots, as they were posted
+  unsigned vain_polls_ = 0;
   std::vector<MPI_Request> sending_;
   struct copied {
     std::unique_ptr<std::byte[]> data;
@@ -54,8 +64,9 @@ class library_carrier final : public carrier {
   };
   std::vector<copied> sent_;  // of the same indices
   std::size_t bytes_under_way_ = 0;
-  std::vector<MPI_Request> pieces_under_way_;
-  std::vector<piece> pieces_;  // of the same indices
+  std::vector<MPI_Request> parts_under_way_;
+  std::vector<std::uint64_t> ticket_of_part_;  // of the same indices
+  std::vector<piece> pieces_;
   std::vector<int> indices_;
 };
 

@@ -415,7 +415,7 @@ struct session::starting {
   // Messages to other hosts.
   bool connect_hosts() {
     if (!made->hosts_.are_several()) return true;
-    const MPI_Comm comm = make_carrier(MPI_COMM_WORLD);
+    const MPI_Comm comm = library_carrier::make_communicator(MPI_COMM_WORLD);
     if (comm == MPI_COMM_NULL) {  // on all
       say(world_rank, "the library has no room for another communicator");
       return false;

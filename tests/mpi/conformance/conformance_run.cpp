@@ -70,7 +70,7 @@ const library_fault library_faults[] = {
     {"openmpi", "requests/cancelled_sends", library_carries::between_hosts},
     {"mpich", "requests/cancelled_sends", library_carries::between_hosts},
     // MPICH 4.0.2: a persistent collective of a duplicate by MPI_Comm_idup ends the program, or gives nothing.
-    {"mpich", "persistent_collectives/on_duplicates", library_carries::between_hosts},
+    {"mpich", "persistent_collectives/on_duplicates", library_carries::nothing},
     // MPICH 4.0.2: MPI_Irecv from MPI_PROC_NULL ends with a status of rank 0 and tag 0, or of any source.
     {"mpich", "point_to_point/status_of_irecv_from_proc_null", library_carries::nothing},
     // MPICH 4.0.2: a persistent receive from MPI_PROC_NULL ends with the empty status, which says "any source".

@@ -18,9 +18,7 @@ trap 'rm -f "$errors"' EXIT
 run() { timeout 300 "${start[@]}" "$trireme" exec --mpi --stats -- "$@" 2> "$errors" || { cat "$errors" >&2; fail "$* failed"; }; }
 
 for group in matching probes collectives progress/any_source; do
-  # A fault of MPICH (conformance_run.cpp).
-  got=$(run "$programs/conformance" --sizes few --hang-limit 60 --only "$group" \
-    --skip ,persistent_collectives/on_duplicates,)
+  got=$(run "$programs/conformance" --sizes few --hang-limit 60 --only "$group")
   [ -n "$got" ] && ! grep -v ' ok (' <<< "$got" || fail "$group: not all ok"
 done
 for arguments in "--messages 2000 --largest 2000 --seed 4" "--messages 500 --largest 400000 --seed 4"; do

@@ -316,6 +316,9 @@ static void on_duplicates(void) {
     for (int rank = 0; rank < rank_count; ++rank) CHECK_EQUAL(all[rank], 100 * start + rank);
   }
   MPI_Request_free(&request);
+  long sum = 0;
+  MPI_Allreduce(&mine, &sum, 1, MPI_LONG, MPI_SUM, copy);
+  CHECK_EQUAL(sum, 200L * rank_count + rank_count * (rank_count - 1) / 2);
   MPI_Comm_free(&copy);
   free(all);
 }
