@@ -367,7 +367,7 @@ void planned_collective::decline_message(std::uint32_t index, const coll::step& 
 
 void planned_collective::begin_transfer(std::uint32_t index, const coll::step& message, std::byte* at,
                                         std::uint64_t bytes) {
-  auto& [arguments, under_way, is_lost] = messages_[index];
+  auto& [arguments, transferred, is_lost] = messages_[index];
   arguments.is_send = message.kind == coll::step_kind::send;
   arguments.channel = identity_.channel;
   arguments.buffer = at;
@@ -375,14 +375,14 @@ void planned_collective::begin_transfer(std::uint32_t index, const coll::step& m
   arguments.type = datatypes::find(MPI_BYTE);
   arguments.peer = comm_.hosts->rank_at[static_cast<std::size_t>(message.peer)];
   arguments.tag = identity_.first_tag_of_plan + static_cast<int>(message.round);
-  under_way.begin(in_, arguments, comm_);
+  transferred.begin(in_, arguments, comm_);
 }
 
 coll::message_state planned_collective::test_message(std::uint32_t index) {
-  auto& [arguments, under_way, is_lost] = messages_.find(index)->second;
-  if (!under_way.is_done(in_)) return coll::message_state::under_way;
-  if (under_way.result(arguments, MPI_STATUS_IGNORE) != MPI_SUCCESS) is_lost = true;
-  under_way.finish(in_, arguments);
+  auto& [arguments, transferred, is_lost] = messages_.find(index)->second;
+  if (!transferred.is_done(in_)) return coll::message_state::under_way;
+  if (transferred.result(arguments, MPI_STATUS_IGNORE) != MPI_SUCCESS) is_lost = true;
+  transferred.finish(in_, arguments);
   return is_lost ? coll::message_state::lost : coll::message_state::complete;
 }
 
