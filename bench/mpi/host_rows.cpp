@@ -33,6 +33,7 @@ std::string_view algorithm_of_drop_in(coll::collective what, std::uint64_t bytes
     case coll::collective::allreduce:
       return bytes * static_cast<std::uint64_t>(hosts) <= 16 * kibi ? "multi_object_gathered" : "multi_object_ring";
     case coll::collective::broadcast:
+      if (bytes <= 4 * kibi) return {};
       if (bytes > 32 * kibi * static_cast<std::uint64_t>(hosts)) return "multi_object_chain";
       return bytes < 8 * kibi ? "multi_object_staged" : "multi_object";
     case coll::collective::reduce:
@@ -61,9 +62,10 @@ std::map<std::string, double> counts_of(const std::string& name, std::uint64_t b
   asked.what = coll::collective_of(name == "bcast" ? "broadcast" : name);
   if (asked.what == coll::collective::reduce && bytes > 32 * kibi) asked.what = coll::collective::allreduce;
   const std::string_view algorithm = algorithm_of_drop_in(asked.what, bytes, hosts, hosts * ranks_of_a_host);
-  const bool is_rooted = asked.what == coll::collective::gather || asked.what == coll::collective::scatter;
-  // Short blocks of a scatter go to the leader of each host together.
-  const bool is_by_leaders = asked.what == coll::collective::scatter && bytes <= 4 * kibi;
+  const bool is_rooted = asked.what == coll::collective::gather || asked.what == coll::collective::scatter ||
+                         asked.what == coll::collective::broadcast;
+  // Short blocks of a host have one message, of its leader.
+  const bool is_by_leaders = bytes <= 4 * kibi;
   if (algorithm.empty() && is_rooted && ranks_of_a_host > 1)
     return {{"rounds", 1},
             {"messages", (hosts - 1) * (is_by_leaders ? 1 : ranks_of_a_host)},

@@ -92,7 +92,10 @@ int barrier(session& in, communicator& comm) {
 
 // Binomial tree.
 int broadcast(session& in, communicator& comm, const elements& data, int root) {
-  if (comm.spans_hosts()) return across_hosts::run(in, comm, {}, across_hosts::broadcast(comm, data, root));
+  if (comm.spans_hosts())
+    return across_hosts::broadcasts_by_leaders(comm, data)
+               ? across_hosts::broadcast_by_leaders(in, comm, data, root)
+               : across_hosts::run(in, comm, {}, across_hosts::broadcast(comm, data, root));
   operation all(in, comm);
   const int size = all.size();
   const int relative = (all.rank() - root + size) % size;

@@ -35,9 +35,13 @@ plan allgather(const communicator& comm, const elements& mine, const elements& w
 plan allgather(const communicator& comm, const elements& mine, const parts& everybodys);
 plan alltoall(const communicator& comm, const elements& from, const elements& to);
 
-/// Blocks of equal size, where no plan runs. Each other host gets one message with the short blocks of all its ranks,
-/// which the first of these hands out.
+// Calls that wait, as messages (messages_by_leaders.cpp). Each other host has one message with the root, of the short
+// blocks of all its ranks.
+bool broadcasts_by_leaders(const communicator& comm, const elements& data);
+int broadcast_by_leaders(session& in, communicator& comm, const elements& data, int root);
+/// Blocks of equal size, where no plan runs.
 int scatter_by_messages(session& in, communicator& comm, const parts& everybodys, const elements& mine, int root);
+int gather_by_messages(session& in, communicator& comm, const elements& mine, const parts& everybodys, int root);
 
 /// Waits for it, or leaves it behind a request. `pass_through` without a plan.
 int run(session& in, communicator& comm, const completion& how, const plan& chosen);

@@ -62,6 +62,8 @@ int gather(session& in, communicator& known, const completion& how, const elemen
   const across_hosts::plan plan =
       plan_across(known, to, [&](const elements& whole) { return across_hosts::gather(known, from, whole, root); });
   if (plan) return collectives::run_planned(in, known, how, *plan);
+  if (known.spans_hosts() && how.is_blocking() && std::is_same_v<Parts, equal_parts>)
+    return across_hosts::gather_by_messages(in, known, from, to.all(), root);
   return run(in, known, how, [&](operation& all) { begin_gather(all, from, to.all(), root); });
 }
 template <class Parts>

@@ -50,7 +50,7 @@ struct job_places {
 };
 
 struct internode_options {
-  message_sizes sizes;
+  message_sizes sizes = {};
   std::uint64_t (*clock)() = &os::ticks;
   /// Beyond, the data of all messages stays with their senders, so that the library copies no more.
   std::size_t most_bytes_under_way = std::size_t{16} << 20;

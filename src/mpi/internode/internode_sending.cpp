@@ -62,7 +62,9 @@ bool internode_messages::may_send_eagerly(peer& to, const message_header& header
 // Where there is none, senders keep their data until the program has received some.
 void internode_messages::give_room() {
   if (ranks_.own().is_full.load(std::memory_order_relaxed)) return;  // relaxed: a hint
-  for (const int each : std::exchange(held_up_, {})) send_header(each, {.kind = header_kind::room});
+  message_header room;
+  room.kind = header_kind::room;
+  for (const int each : std::exchange(held_up_, {})) send_header(each, room);
 }
 
 // The tag is free: what had it last has been received. When half of the tags may be taken the receiver is asked.
