@@ -38,14 +38,14 @@ session* of_several_hosts() {
 }
 
 template <class Handle>
-void add_to(std::map<Handle, members>& all, Handle made, MPI_Comm comm) {
+void add_to(std::map<Handle, members>& all, Handle made, MPI_Comm comm, int number) {
   session* const in = of_several_hosts();
   if (in == nullptr) return;
   const call_guard guard(*in);
   communicator* const known = communicators::find(comm);
   if (known == nullptr || known->size() == 1) return;
   communicators::hold(*known);
-  all[made] = {known, static_cast<int>(known->entry_barriers++ % most_numbers), {}};
+  all[made] = {known, number, {}};
 }
 
 template <class Handle>
@@ -157,8 +157,15 @@ int of_two_groups_of_world(MPI_Group local, int leader, MPI_Group remote, int re
   return of_group(MPI_COMM_WORLD, local, tag);
 }
 
-void add(MPI_Win window, MPI_Comm comm) { add_to(windows, window, comm); }
-void add(MPI_File file, MPI_Comm comm) { add_to(files, file, comm); }
+int take_number(MPI_Comm comm) {
+  session* const in = of_several_hosts();
+  if (in == nullptr) return 0;
+  const call_guard guard(*in);
+  communicator* const known = communicators::find(comm);
+  return known != nullptr ? static_cast<int>(known->entry_barriers++ % most_numbers) : 0;
+}
+void add(MPI_Win window, MPI_Comm comm, int number) { add_to(windows, window, comm, number); }
+void add(MPI_File file, MPI_Comm comm, int number) { add_to(files, file, comm, number); }
 int of_window(MPI_Win window) { return barrier_of(windows, window); }
 int of_file(MPI_File file) { return barrier_of(files, file); }
 void remove(MPI_Win window) { remove_from(windows, window); }

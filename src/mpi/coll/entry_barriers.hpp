@@ -25,9 +25,11 @@ int of_two_groups(MPI_Comm local, int leader, MPI_Comm peers, int remote_leader,
 /// The same of groups of MPI_COMM_WORLD. `remote` counts at the leader.
 int of_two_groups_of_world(MPI_Group local, int leader, MPI_Group remote, int remote_leader, int tag);
 
-/// What is made on a communicator and has an order of calls of its own. After the library has made it.
-void add(MPI_Win window, MPI_Comm comm);
-void add(MPI_File file, MPI_Comm comm);
+/// What is made on a communicator and has an order of calls of its own. Before the library makes it, all members take a
+/// number, also where it then fails on some of them.
+int take_number(MPI_Comm comm);
+void add(MPI_Win window, MPI_Comm comm, int number);
+void add(MPI_File file, MPI_Comm comm, int number);
 int of_window(MPI_Win window);
 int of_file(MPI_File file);
 /// There is no barrier any more.

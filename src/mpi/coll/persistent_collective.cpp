@@ -78,11 +78,9 @@ int persistent_collective::make(session& in, communicator& comm, kept_types kept
   persistent_start check{.identity = {}, .only_checks = true};
   const std::uint64_t collectives = comm.collectives;
   const int error = begins(in, comm, completion(check));
-  // The members of an inter-communicator agree on nothing. So one whose arguments are wrong counts as they do.
-  if (comm.is_inter()) {
-    comm.collectives = collectives;
-    if (error == pass_through_alone) ++comm.persistent_collectives;
-  }
+  // One whose arguments are wrong counts as the others do. The members of an inter-communicator agree on nothing.
+  if (error == pass_through_alone) ++comm.persistent_collectives;
+  if (comm.is_inter()) comm.collectives = collectives;
   if (error != MPI_SUCCESS) return error;
   const std::uint64_t made_before = comm.persistent_collectives++;
   const int rounds = comm.spans_hosts() ? comm.hosts->rounds() : 1;

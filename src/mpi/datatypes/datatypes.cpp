@@ -46,8 +46,10 @@ void describe(buffer_type& type) {
   } catch (const unsupported_datatype&) {
     type.is_plain = false;
     MPI_Datatype copy = MPI_DATATYPE_NULL;
+    const program_function running;  // functions of its attributes, here and when it is freed
     PMPI_Type_dup(type.handle, &copy);
     type.packing = {new MPI_Datatype(copy), [](const MPI_Datatype* done) {
+                      const program_function running;
                       MPI_Datatype handle = *done;
                       PMPI_Type_free(&handle);
                       delete done;

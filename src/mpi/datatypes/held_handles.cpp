@@ -52,6 +52,7 @@ class held {
   ~held() {
     all().erase(abi::word(handle_));
     if (!is_freed_) return;
+    const program_function running;  // functions of its attributes
     Kind::forget(handle_);
     Kind::free(&handle_);
   }

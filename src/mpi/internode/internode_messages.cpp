@@ -62,7 +62,10 @@ void internode_messages::handle_header(int from, const message_header& header, s
     case header_kind::pull:
       return serve_pull(from, header);
     case header_kind::withdraw:
-      if (header.epoch == epoch_) withdrawals_.emplace_back(from, header);  // otherwise `stopped` was sent
+      if (header.epoch != epoch_) return;  // `stopped` was sent
+      std::erase_if(late_pulls_,
+                    [&](const auto& each) { return each.first == from && each.second.is_of_same_message(header); });
+      withdrawals_.emplace_back(from, header);
       return;
     case header_kind::stopped:
       std::erase_if(offers_, [&](const offer& each) {
@@ -77,6 +80,8 @@ void internode_messages::handle_header(int from, const message_header& header, s
       peer& to = peers_[static_cast<std::size_t>(from)];
       to.received = header.sequence;
       to.is_asked = false;
+      for (; !to.pushed.empty() && is_before(to.pushed.front().first, to.received); to.pushed.pop_front())
+        to.pushed_bytes -= to.pushed.front().second;
       return;
     }
     case header_kind::ask_room:

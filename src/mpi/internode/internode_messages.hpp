@@ -141,9 +141,11 @@ class internode_messages final : private carrier::listener, public wait_observer
   struct peer {
     std::uint32_t headers_sent = 0;
     std::uint32_t headers_handled = 0;
-    std::uint32_t next = 0;      // sequence number of the next message to it
-    std::uint32_t received = 0;  // it has all that were pushed before that one
-    bool is_asked = false;       // which those are
+    std::uint32_t next = 0;                                    // sequence number of the next message to it
+    std::uint32_t received = 0;                                // it has all that were pushed before that one
+    bool is_asked = false;                                     // which those are
+    std::deque<std::pair<std::uint32_t, std::size_t>> pushed;  // the others: sequence numbers, bytes
+    std::size_t pushed_bytes = 0;                              // of these
     // Bytes of eager messages, with what the receiver needs beside, that were sent since it has last had room; and how
     // many of these before it was asked again, 0: it was not.
     std::size_t unconfirmed = 0;

@@ -61,23 +61,29 @@ bool internode_messages::may_send_eagerly(peer& to, const message_header& header
 
 // Where there is none, senders keep their data until the program has received some.
 void internode_messages::give_room() {
-  if (ranks_.own().is_full.load(std::memory_order_relaxed)) return;  // relaxed: a hint
+  // relaxed: a hint. What lies in the inbox is not counted yet.
+  if (ranks_.own().is_full.load(std::memory_order_relaxed) || ranks_.own().inbox.has_message()) return;
   message_header room;
   room.kind = header_kind::room;
   for (const int each : std::exchange(held_up_, {})) send_header(each, room);
 }
 
-// The tag is free: what had it last has been received. When half of the tags may be taken the receiver is asked.
+// The tag is free: what had it last has been received. And not too many bytes are with the receiver's library, which
+// keeps them until they are received. From half of either on the receiver is asked.
 bool internode_messages::may_push(peer& to, const message_header& header) {
-  const std::uint32_t open = to.next - to.received;
   const auto tags = static_cast<std::uint32_t>(tags_of_each_kind());
-  if (open >= tags / 2 && !to.is_asked) {
+  const std::size_t room = options_.most_unconfirmed_bytes;
+  const auto fits = [&] {
+    return to.next - to.received < tags && (to.pushed.empty() || to.pushed_bytes + header.bytes <= room);
+  };
+  if ((to.next - to.received >= tags / 2 || to.pushed_bytes >= room / 2) && !to.is_asked) {
     to.is_asked = true;
     message_header question = header;
     question.kind = header_kind::query;
     send_header(header.to, question);
   }
-  return open < tags;
+  if (!fits()) poll();  // a rank that only sends hears of the answer here
+  return fits();
 }
 
 void internode_messages::answer(int from) {
@@ -105,6 +111,9 @@ send_record* internode_messages::push(message_header& header, const user_buffer&
     throw;
   }
   header.kind = header_kind::pushed;
+  peer& receiver = peers_[static_cast<std::size_t>(header.to)];
+  receiver.pushed.emplace_back(header.sequence, data.bytes);
+  receiver.pushed_bytes += data.bytes;
   header.tag = tags_of_each_kind() + static_cast<int>(header.sequence % static_cast<unsigned>(tags_of_each_kind()));
   send_header(header.to, header);
   const std::uint64_t ticket = ++last_ticket_;

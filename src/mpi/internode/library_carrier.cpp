@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "mpi/abi/abi.hpp"
+#include "mpi/startup/job_abort.hpp"
 
 namespace tri::mpi {
 namespace {
@@ -77,8 +78,7 @@ void library_carrier::check(int error) const {
   char text[MPI_MAX_ERROR_STRING] = "";
   int length = 0;
   PMPI_Error_string(error, text, &length);
-  fmt::print(stderr, "trireme mpi: a message between hosts failed: {}\n", text);
-  PMPI_Abort(MPI_COMM_WORLD, 1);
+  abort_job(fmt::format("a message between hosts failed: {}", text));
 }
 
 void library_carrier::post(std::size_t slot) {

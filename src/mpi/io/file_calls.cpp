@@ -21,8 +21,9 @@ using namespace tri::mpi;
 
 TRIREME_EXPORTED int MPI_File_open(MPI_Comm comm, const char* name, int mode, MPI_Info info, MPI_File* made) {
   if (const int error = entry_barriers::of_members(comm); error != MPI_SUCCESS) return error;
+  const int number = entry_barriers::take_number(comm);
   const int error = waiting_in_library([&] { return PMPI_File_open(comm, name, mode, info, made); });
-  if (error == MPI_SUCCESS) entry_barriers::add(*made, comm);
+  if (error == MPI_SUCCESS) entry_barriers::add(*made, comm, number);
   return error;
 }
 TRIREME_EXPORTED int MPI_File_close(MPI_File* file) {

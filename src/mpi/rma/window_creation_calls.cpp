@@ -113,8 +113,9 @@ class window_creation {
 // With barriers before its members synchronize in the library.
 template <class Library>
 int of_library(MPI_Comm comm, const MPI_Win* made, Library&& library) {
+  const int number = entry_barriers::take_number(comm);
   const int error = library();
-  if (error == MPI_SUCCESS) entry_barriers::add(*made, comm);
+  if (error == MPI_SUCCESS) entry_barriers::add(*made, comm, number);
   return error;
 }
 

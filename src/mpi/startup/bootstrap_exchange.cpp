@@ -27,6 +27,7 @@
 #include "mpi/heap/addresses.hpp"
 #include "mpi/heap/job/job_name.hpp"
 #include "mpi/heap/job/private_folder.hpp"
+#include "mpi/startup/job_abort.hpp"
 #include "mpi/startup/user_settings.hpp"
 #include "os/hash.hpp"
 #include "os/unique_fd.hpp"
@@ -335,9 +336,7 @@ std::string bootstrap_exchange::silence_of(const os::packet_socket& other, std::
 }
 
 void bootstrap_exchange::end_job(const char* why) const {
-  fmt::print(stderr, "trireme mpi: rank {} lost the connection to another rank in MPI_Init: {}\n", rank_, why);
-  PMPI_Abort(MPI_COMM_WORLD, 1);
-  std::abort();
+  abort_job(fmt::format("rank {} lost the connection to another rank in MPI_Init: {}", rank_, why));
 }
 
 os::packet bootstrap_exchange::received_from(const os::packet_socket& rank) const {

@@ -1,12 +1,12 @@
-/* A flood: every rank but the first sends 100,000 messages (or as many as it is told) that nobody has asked for, and
-   then says so. Kept whole they would take 400 MB each; what a rank may grow by is fixed. Afterwards all are received.
-   For the drop-in: MPI libraries keep what they like. */
+/* A flood: every rank but the first sends 100,000 messages of 4 KiB (or as many as it is told, of so many bytes) that
+   nobody has asked for, and then says so. Kept whole they would take 400 MB each; what a rank may grow by is fixed.
+   Afterwards all are received. For the drop-in: MPI libraries keep what they like. */
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { bytes = 4096, tags = 30000, all_sent = 32000, budget_KiB = 96 << 10 };
+enum { tags = 30000, all_sent = 32000, budget_KiB = 96 << 10 };
 
 static long resident_KiB(void) {
   FILE* const file = fopen("/proc/self/status", "r");
@@ -20,12 +20,12 @@ static long resident_KiB(void) {
 
 int main(int argc, char** argv) {
   int rank, ranks, wrong = 0;
-  const int messages = argc > 1 ? atoi(argv[1]) : 100000;
+  const int messages = argc > 1 ? atoi(argv[1]) : 100000, bytes = argc > 2 ? atoi(argv[2]) : 4096;
   MPI_Init(NULL, NULL);
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   MPI_Comm_size(MPI_COMM_WORLD, &ranks);
-  unsigned char* const data = malloc(bytes);
-  memset(data, rank + 1, bytes);
+  unsigned char* const data = malloc((size_t)bytes);
+  memset(data, rank + 1, (size_t)bytes);
   MPI_Request* const requests = malloc((size_t)messages * sizeof *requests);
   memset(requests, 0, (size_t)messages * sizeof *requests);
   MPI_Barrier(MPI_COMM_WORLD);
