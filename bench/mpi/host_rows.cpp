@@ -21,8 +21,8 @@ const std::vector<std::string> collectives = {"bcast",  "gather",    "scatter", 
 
 constexpr std::uint64_t kibi = 1024;
 
-// As the drop-in chooses it (src/mpi/coll/collectives_across_hosts.cpp); none where it leaves the operation to the
-// library, as it does everything where each rank is alone on its host.
+// As the drop-in chooses it (src/mpi/coll/hosts/collectives_across_hosts.cpp); none where it leaves the operation to
+// the library, as it does everything where each rank is alone on its host.
 std::string_view algorithm_of_drop_in(coll::collective what, std::uint64_t bytes, int hosts, int ranks) {
   if (hosts == ranks) return {};
   const bool is_short = bytes < 2048;

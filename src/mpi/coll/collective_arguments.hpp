@@ -10,10 +10,10 @@
 
 #include "mpi/abi/abi.hpp"
 #include "mpi/abi/counted_calls.hpp"
-#include "mpi/coll/between_groups.hpp"
 #include "mpi/coll/collectives.hpp"
-#include "mpi/coll/collectives_across_hosts.hpp"
-#include "mpi/coll/entry_barriers.hpp"
+#include "mpi/coll/groups/between_groups.hpp"
+#include "mpi/coll/hosts/collectives_across_hosts.hpp"
+#include "mpi/coll/hosts/entry_barriers.hpp"
 #include "mpi/comm/communicators.hpp"
 #include "mpi/datatypes/datatypes.hpp"
 #include "mpi/p2p/requests.hpp"

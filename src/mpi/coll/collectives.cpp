@@ -6,8 +6,8 @@
 #include <numeric>
 #include <vector>
 
-#include "mpi/coll/between_groups.hpp"
-#include "mpi/coll/collectives_across_hosts.hpp"
+#include "mpi/coll/groups/between_groups.hpp"
+#include "mpi/coll/hosts/collectives_across_hosts.hpp"
 #include "mpi/coll/planned_collective.hpp"
 #include "mpi/coll/shm_steps.hpp"
 #include "mpi/engine/shm_collective.hpp"

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "coll/exact_sum.hpp"
-#include "mpi/coll/collectives_across_hosts.hpp"
+#include "mpi/coll/hosts/collectives_across_hosts.hpp"
 #include "mpi/coll/planned_collective.hpp"
 #include "mpi/coll/shm_steps.hpp"
 #include "mpi/rma/accumulated_elements.hpp"

@@ -2,7 +2,7 @@
 #include <mpi.h>
 
 #include "mpi/abi/exported.hpp"
-#include "mpi/coll/entry_barriers.hpp"
+#include "mpi/coll/hosts/entry_barriers.hpp"
 #include "mpi/comm/communicator_hints.hpp"
 #include "mpi/comm/communicators.hpp"
 #include "mpi/p2p/requests.hpp"

@@ -1,4 +1,5 @@
-// Where the members of a communicator that spans hosts are: what its collectives need (coll/collectives_across_hosts).
+// Where the members of a communicator that spans hosts are: what its collectives need
+// (coll/hosts/collectives_across_hosts).
 #pragma once
 
 #include <span>

@@ -4,7 +4,7 @@
 #include <mpi.h>
 
 #include "mpi/abi/exported.hpp"
-#include "mpi/coll/entry_barriers.hpp"
+#include "mpi/coll/hosts/entry_barriers.hpp"
 #include "mpi/comm/communicators.hpp"
 #include "mpi/startup/library_calls.hpp"
 

@@ -1,8 +1,8 @@
-// Collective calls on files: the MPI library executes them, behind a barrier (coll/entry_barriers.hpp).
+// Collective calls on files: the MPI library executes them, behind a barrier (coll/hosts/entry_barriers.hpp).
 #include <mpi.h>
 
 #include "mpi/abi/exported.hpp"
-#include "mpi/coll/entry_barriers.hpp"
+#include "mpi/coll/hosts/entry_barriers.hpp"
 #include "mpi/startup/library_calls.hpp"
 
 namespace tri::mpi {

@@ -27,7 +27,7 @@ inline constexpr int proc_null = -2;
 enum class message_channel : std::uint8_t {
   program,
   collective,     // of our collective operations
-  entry_barrier,  // coll/entry_barriers.hpp
+  entry_barrier,  // coll/hosts/entry_barriers.hpp
   leaders         // likewise, of two groups
 };
 

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "mpi/abi/exported.hpp"
-#include "mpi/coll/entry_barriers.hpp"
+#include "mpi/coll/hosts/entry_barriers.hpp"
 #include "mpi/p2p/requests.hpp"
 #include "mpi/rma/windows.hpp"
 #include "mpi/startup/session.hpp"

@@ -7,7 +7,7 @@
 
 #include "arena/window.hpp"
 #include "mpi/abi/exported.hpp"
-#include "mpi/coll/entry_barriers.hpp"
+#include "mpi/coll/hosts/entry_barriers.hpp"
 #include "mpi/comm/communicators.hpp"
 #include "mpi/rma/windows.hpp"
 #include "mpi/startup/library_calls.hpp"

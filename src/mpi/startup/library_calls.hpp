@@ -1,6 +1,6 @@
-// Calls that wait inside the MPI library without a barrier of ours before (coll/entry_barriers.hpp): for a lock that
-// another rank holds, for a process of another job, for ranks of a communicator that is the library's. Messages of this
-// rank with other hosts move on meanwhile:
+// Calls that wait inside the MPI library without a barrier of ours before (coll/hosts/entry_barriers.hpp): for a lock
+// that another rank holds, for a process of another job, for ranks of a communicator that is the library's. Messages of
+// this rank with other hosts move on meanwhile:
 //
 // - Where the library serves several threads (MPI_THREAD_MULTIPLE) a thread of ours polls.
 // - Elsewhere the library's own waits call us: Open MPI has a list of functions for that, and MPICH calls UCX through

@@ -3,7 +3,7 @@
 #include <cstddef>
 
 #include "mpi/coll/collectives.hpp"
-#include "mpi/coll/collectives_across_hosts.hpp"
+#include "mpi/coll/hosts/collectives_across_hosts.hpp"
 
 namespace tri::mpi::collectives::across_hosts {
 namespace {

@@ -1,4 +1,4 @@
-#include "mpi/coll/entry_barriers.hpp"
+#include "mpi/coll/hosts/entry_barriers.hpp"
 
 #include <algorithm>
 #include <map>

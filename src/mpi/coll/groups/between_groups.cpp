@@ -1,6 +1,6 @@
-#include "mpi/coll/between_groups.hpp"
+#include "mpi/coll/groups/between_groups.hpp"
 
-#include "mpi/coll/sum_between_groups.hpp"
+#include "mpi/coll/groups/sum_between_groups.hpp"
 
 namespace tri::mpi::collectives::between_groups {
 namespace {

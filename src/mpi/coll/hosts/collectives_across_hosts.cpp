@@ -1,4 +1,4 @@
-#include "mpi/coll/collectives_across_hosts.hpp"
+#include "mpi/coll/hosts/collectives_across_hosts.hpp"
 
 #include <algorithm>
 #include <cstddef>

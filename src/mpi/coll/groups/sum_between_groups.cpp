@@ -1,4 +1,4 @@
-#include "mpi/coll/sum_between_groups.hpp"
+#include "mpi/coll/groups/sum_between_groups.hpp"
 
 #include <algorithm>
 #include <memory>
