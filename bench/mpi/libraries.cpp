@@ -35,11 +35,22 @@ mpi_library built_for(const std::string& name, const fs::path& folder) {
   return {name, (folder / "mpirun").string(), program.string(), open_mpi};
 }
 
+// Where the command is installed its programs are, too, and the folder of the build may be gone.
+std::string installed(const std::string& built) {
+  std::error_code none;
+  const fs::path command = fs::read_symlink("/proc/self/exe", none);
+  const fs::path beside = command.parent_path() / TRIREME_LIBRARY_FOLDER / fs::path(built).filename();
+  return fs::exists(beside, none) ? beside.lexically_normal().string() : built;
+}
+
 }  // namespace
 
 std::vector<mpi_library> mpi_libraries() {
   std::vector<mpi_library> found = {TRIREME_BENCH_MPI_LIBRARIES};
-  for (mpi_library& each : found) each.open_mpi = each.name == "openmpi";
+  for (mpi_library& each : found) {
+    each.open_mpi = each.name == "openmpi";
+    each.program = installed(each.program);
+  }
   const char* const more = std::getenv("TRIREME_BENCH_MPI");
   if (more == nullptr) return found;
   std::istringstream entries(more);

@@ -207,6 +207,15 @@ void check_needs_omp(const CLI::App& app, const exec_options& options) {
   }
 }
 
+std::string costs_between_hosts(const std::string& tune_file) {
+  const cost_file file = read_cost_file(tune_file);
+  if (std::ranges::find(file.assumed, "latency_ns") != file.assumed.end())
+    throw std::invalid_argument(fmt::format(
+        "--tune-file: '{}' does not say what messages between hosts cost: '{}' had all its ranks on one host",
+        tune_file, file.measured_by));
+  return coll::text_of(file.costs);
+}
+
 [[noreturn]] void throw_nothing_to_replace(const std::string& program) {
   throw std::invalid_argument(
       fmt::format("nothing to replace: {} uses no MPI library that is known, and is not started by mpirun; --omp "
@@ -281,7 +290,7 @@ std::string set_up(const exec_options& options, const std::string& name) {
         leaves_mpi ? "here they are left to the MPI library" : name + " is none that is known"));
   }
   if (!options.collective_costs.empty())
-    setenv("TRIREME_MPI_COLLECTIVE_COSTS", coll::text_of(read_cost_file(options.collective_costs).costs).c_str(), 1);
+    setenv("TRIREME_MPI_COLLECTIVE_COSTS", costs_between_hosts(options.collective_costs).c_str(), 1);
   if (options.reproducible_sums) setenv("TRIREME_MPI_REPRODUCIBLE_SUMS", "on", 1);
   if (options.stats) setenv("TRIREME_MPI_STATISTICS", "on", 1);
   if (!options.stats_json.empty()) setenv("TRIREME_MPI_STATISTICS_FILE", options.stats_json.c_str(), 1);
@@ -324,6 +333,9 @@ int exec_command(int argc, char** argv) {
     if (!switches.empty() && std::ranges::adjacent_find(switches, std::ranges::not_equal_to()) != switches.end())
       throw std::invalid_argument("--mpi and --no-mpi exclude each other");
     options.asks_for_virtual = app.count("--virtual") > 0;
+    if (!options.tune_file.empty() && access(options.tune_file.c_str(), R_OK) != 0)
+      throw std::invalid_argument(fmt::format("--tune-file: '{}' cannot be read: {}; `trireme tune` writes it",
+                                              options.tune_file, std::strerror(errno)));
     if (is_cost_file(options.tune_file)) options.collective_costs = std::exchange(options.tune_file, {});
     // The program would not notice a misspelt one.
     config::check_variable_names(config::environment_of_this_process());

@@ -138,8 +138,13 @@ job_places places_of(const job_hosts& hosts, const std::vector<std::uint32_t>& n
   return places;
 }
 
+std::string what_is_left() {
+  return fmt::format("all messages are left to {}{}", abi::library_name,
+                     wants_reproducible_sums() ? ", and sums are not reproducible" : "");
+}
+
 void say(int rank, const std::string& what) {
-  if (rank == 0) fmt::print(stderr, "trireme mpi: {}; all messages are left to {}\n", what, abi::library_name);
+  if (rank == 0) fmt::print(stderr, "trireme mpi: {}; {}\n", what, what_is_left());
 }
 
 // MPI_Finalize deletes the attributes of MPI_COMM_SELF before anything else, the last one first (MPI 4.0, section
@@ -248,8 +253,7 @@ struct session::starting {
   }
 
   void say_why(std::string_view problem) const {
-    fmt::print(stderr, "trireme mpi: rank {}: {}; all messages are left to {}\n", world_rank, problem,
-               abi::library_name);
+    fmt::print(stderr, "trireme mpi: rank {}: {}; {}\n", world_rank, problem, what_is_left());
   }
 
   bool ranks_can_take_part() {
@@ -373,7 +377,7 @@ struct session::starting {
     options.several_hosts = bootstrap.hosts().are_several();
     abi::set_more_ranks_than_cores(options.oversubscribed);
     options.measures_time = parts->tells_statistics = all_agree(wished_statistics().any());
-    made->reproducible_sums_ = all_agree(wants_reproducible_sums());
+    agree_on_sums();
     agree_on_costs();
     parts->began_ticks = os::ticks();
     parts->ranks = std::make_unique<engine>(parts->endpoints, static_cast<std::uint32_t>(rank), *parts->pe,
@@ -386,6 +390,16 @@ struct session::starting {
     if (made->threaded_) parts->ranks->set_api_mutex(&made->lock_);
     made->engine_ = parts->ranks.get();
     made->parts_ = std::move(parts);
+  }
+
+  void agree_on_sums() {
+    made->reproducible_sums_ = all_agree(wants_reproducible_sums());
+    const bool is_missed = wants_reproducible_sums() && !made->reproducible_sums_;
+    if (bootstrap.smallest(is_missed ? world_rank : INT_MAX) == world_rank)
+      fmt::print(stderr,
+                 "trireme mpi: rank {} asks for reproducible sums (--reproducible-sums), and not all ranks do; "
+                 "sums are as usual\n",
+                 world_rank);
   }
 
   // All ranks have to choose the same algorithms between hosts.

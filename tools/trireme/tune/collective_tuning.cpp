@@ -85,6 +85,11 @@ int tune_collectives(const std::vector<std::string>& launcher, std::string outpu
   std::map<std::string, double> medians;
   bench::process_lines(
       command, [&](const std::string& line) { add_series(line, medians); }, peer_timeout_s, "done");
+  if (medians.empty())
+    throw std::invalid_argument(
+        fmt::format("'{}' measured nothing; a launcher of MPI is needed that starts two ranks at least, such as "
+                    "mpirun -n 4 --host a:2,b:2",
+                    fmt::join(launcher, " ")));
   const coll::fitted_costs fitted = coll::fit_costs(measurements_of(medians));
   cost_file file{
       fitted.costs, {fitted.assumed.begin(), fitted.assumed.end()}, fmt::format("{}", fmt::join(launcher, " "))};
