@@ -119,7 +119,7 @@ TEST(command, exec_refuses_variables_that_nobody_reads) {
 }
 
 TEST(command, exec_refuses_options_of_loops_without_omp) {
-  for (const char* option : {"--schedule dynamic", "--tune-file tuned", "--virtual 8", "--report"}) {
+  for (const char* option : {"--schedule dynamic", "--tune-file /dev/null", "--virtual 8", "--report"}) {
     // Also for a program that a launcher of MPI has started, whose messages it would take.
     for (const char* const variables : {"", "OMPI_COMM_WORLD_SIZE=1 "}) {
       const result refused = tri::testing::run_with_one_stream(std::string(variables) + TRIREME_COMMAND " exec " +

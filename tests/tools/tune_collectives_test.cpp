@@ -95,6 +95,28 @@ TEST(tune_collectives, gives_plans_and_simulations_their_costs) {
   EXPECT_THAT(shown("plan broadcast --hosts 2"), HasSubstr("(assumed, not measured)"));
 }
 
+TEST(tune_collectives, a_launcher_that_starts_nothing_writes_no_file) {
+  const made_up_launcher launcher("");
+  const command_result done = launcher.tune("./mpirun");
+  EXPECT_NE(done.status, 0);
+  EXPECT_THAT(done.errors, HasSubstr("'./mpirun' measured nothing; a launcher of MPI is needed"));
+  EXPECT_FALSE(fs::exists(launcher.folder() / "collectives.tune.json"));
+}
+
+TEST(tune_collectives, exec_takes_files_that_say_what_hosts_cost) {
+  const made_up_launcher launcher(inside);
+  ASSERT_EQ(launcher.tune("./mpirun").status, 0);
+  const auto errors_of = [&](const std::string& file) {
+    return run_command(launcher.folder(), "OMPI_COMM_WORLD_SIZE=1 " + trireme + " exec --tune-file " + file + " true")
+        .errors;
+  };
+  EXPECT_THAT(errors_of("collectives.tune.json"),
+              HasSubstr("--tune-file: 'collectives.tune.json' does not say what messages between hosts cost"));
+  EXPECT_THAT(
+      errors_of("nowhere.json"),
+      HasSubstr("--tune-file: 'nowhere.json' cannot be read: No such file or directory; `trireme tune` writes it"));
+}
+
 TEST(tune_collectives, refuses_what_it_cannot_use) {
   const made_up_launcher launcher("odd/8 3.0\n");
   EXPECT_THAT(launcher.tune("./mpirun").errors, HasSubstr("the measuring program printed 'odd/8', which is not known"));
