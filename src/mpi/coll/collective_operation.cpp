@@ -72,7 +72,10 @@ void copy(const elements& from, const elements& to) {
   const buffer_type& to_type = datatypes::find(to.type);
   const std::size_t bytes_from = static_cast<std::size_t>(from.count) * from_type.bytes;
   const std::size_t bytes = std::min(bytes_from, static_cast<std::size_t>(to.count) * to_type.bytes);
-  if (bytes == 0 || from.address == to.address) return;
+  // Types of one address may name different places, as all absolute ones of MPI_BOTTOM do.
+  const bool is_one_place =
+      from.address == to.address && (from.type == to.type || (from_type.is_plain && to_type.is_plain));
+  if (bytes == 0 || is_one_place) return;
   if (from_type.is_plain && to_type.is_plain) {
     std::copy_n(static_cast<const std::byte*>(from.address), bytes, static_cast<std::byte*>(to.address));
     return;

@@ -49,7 +49,7 @@ void describe(buffer_type& type) {
     const program_function running;  // functions of its attributes, here and when it is freed
     PMPI_Type_dup(type.handle, &copy);
     type.packing = {new MPI_Datatype(copy), [](const MPI_Datatype* done) {
-                      const program_function running;
+                      const program_function freeing;
                       MPI_Datatype handle = *done;
                       PMPI_Type_free(&handle);
                       delete done;

@@ -1,9 +1,9 @@
-// Collective calls on files: the MPI library executes them, behind a barrier (coll/hosts/entry_barriers.hpp).
+// Collective calls on files: the MPI library executes them, behind a barrier (coll/hosts/entry_barriers.hpp). Nothing
+// of ours polls meanwhile: of Open MPI (4.1.4) only one thread may be in the progress of files.
 #include <mpi.h>
 
 #include "mpi/abi/exported.hpp"
 #include "mpi/coll/hosts/entry_barriers.hpp"
-#include "mpi/startup/library_calls.hpp"
 
 namespace tri::mpi {
 namespace {
@@ -11,7 +11,7 @@ namespace {
 template <class Library>
 int of_all_ranks(MPI_File file, Library&& library) {
   if (const int error = entry_barriers::of_file(file); error != MPI_SUCCESS) return error;
-  return waiting_in_library(library);
+  return library();
 }
 
 }  // namespace
@@ -22,14 +22,14 @@ using namespace tri::mpi;
 TRIREME_EXPORTED int MPI_File_open(MPI_Comm comm, const char* name, int mode, MPI_Info info, MPI_File* made) {
   if (const int error = entry_barriers::of_members(comm); error != MPI_SUCCESS) return error;
   const int number = entry_barriers::take_number(comm);
-  const int error = waiting_in_library([&] { return PMPI_File_open(comm, name, mode, info, made); });
+  const int error = PMPI_File_open(comm, name, mode, info, made);
   if (error == MPI_SUCCESS) entry_barriers::add(*made, comm, number);
   return error;
 }
 TRIREME_EXPORTED int MPI_File_close(MPI_File* file) {
   if (const int error = entry_barriers::of_file(*file); error != MPI_SUCCESS) return error;
   entry_barriers::remove(*file);
-  return waiting_in_library([&] { return PMPI_File_close(file); });
+  return PMPI_File_close(file);
 }
 
 // The name of the function, its parameters behind the file, and its arguments.

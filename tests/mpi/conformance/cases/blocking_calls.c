@@ -321,12 +321,41 @@ static void contended_locks(void) {
   MPI_Win_free(&window);
 }
 
+/* A file of each rank. Of Open MPI only one thread may be in the progress of files, whatever MPI_Init_thread has said.
+ */
+static void files_of_one_rank(void) {
+  enum { rounds = 20, most = 40 };
+  char name[64];
+  int out[most], in[most];
+  snprintf(name, sizeof name, "conformance_file_of_one_%d", (int)getpid());
+  for (int round = 0; round < rounds; ++round) {
+    MPI_File file = MPI_FILE_NULL;
+    const int mode = MPI_MODE_CREATE | MPI_MODE_RDWR | MPI_MODE_DELETE_ON_CLOSE;
+    CHECK_EQUAL(MPI_File_open(MPI_COMM_SELF, name, mode, MPI_INFO_NULL, &file), MPI_SUCCESS);
+    int wrong = 0;
+    for (int count = 1; count <= most; ++count) {
+      for (int i = 0; i < count; ++i) out[i] = round * 100 + count + i, in[i] = -1;
+      MPI_File_set_view(file, 0, MPI_INT, MPI_INT, "native", MPI_INFO_NULL);
+      MPI_File_write_all_begin(file, out, count, MPI_INT);
+      MPI_File_write_all_end(file, out, MPI_STATUS_IGNORE);
+      MPI_File_sync(file);
+      MPI_File_seek(file, 0, MPI_SEEK_SET);
+      MPI_File_read_all_begin(file, in, count, MPI_INT);
+      MPI_File_read_all_end(file, in, MPI_STATUS_IGNORE);
+      wrong += memcmp(out, in, (size_t)count * sizeof(int)) != 0;
+    }
+    CHECK_EQUAL(wrong, 0);
+    MPI_File_close(&file);
+  }
+}
+
 const struct conformance_case blocking_call_cases[] = {
     {"files_are_opened_and_closed", 2, files_are_opened_and_closed},
     {"files_are_set_up", 2, files_are_set_up},
     {"files_are_written_and_read_by_all", 2, files_are_written_and_read_by_all},
     {"files_are_read_in_order", 2, files_are_read_in_order},
     {"files_beside_operations_of_their_communicator", 2, files_beside_operations_of_their_communicator},
+    {"files_of_one_rank", 1, files_of_one_rank},
     {"communicators_of_groups", 2, communicators_of_groups},
     {"inter_communicators", 2, inter_communicators},
     {"posts_and_starts", 2, posts_and_starts},

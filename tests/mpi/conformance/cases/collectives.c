@@ -156,6 +156,54 @@ static void scatters_from_every_root(void) {
   }
 }
 
+/* Both buffers have one address, MPI_BOTTOM: the types say where the data lies. */
+static void types_of_absolute_addresses(void) {
+  int* const from = allocate((size_t)rank_count * sizeof(int));
+  int* const to = allocate((size_t)rank_count * sizeof(int));
+  MPI_Datatype from_one, to_one, from_all, to_all;
+  MPI_Aint address;
+  const struct {
+    int* data;
+    int length;
+    MPI_Datatype* type;
+  } made[] = {{from, 1, &from_one}, {to, 1, &to_one}, {from, rank_count, &from_all}, {to, rank_count, &to_all}};
+  for (size_t i = 0; i < sizeof made / sizeof made[0]; ++i) {
+    MPI_Datatype block;
+    MPI_Get_address(made[i].data, &address);
+    MPI_Type_create_hindexed_block(1, made[i].length, &address, MPI_INT, &block);
+    MPI_Type_create_resized(block, 0, sizeof(int), made[i].type); /* the next block is one number further on */
+    MPI_Type_commit(made[i].type);
+    MPI_Type_free(&block);
+  }
+  for (int kind = 0; kind < 6; ++kind) {
+    const int root = kind % rank_count;
+    MPI_Request request = MPI_REQUEST_NULL;
+    for (int i = 0; i < rank_count; ++i) from[i] = 100 * my_rank + i, to[i] = -1;
+    if (kind == 0) MPI_Alltoall(MPI_BOTTOM, 1, from_one, MPI_BOTTOM, 1, to_one, MPI_COMM_WORLD);
+    if (kind == 1) MPI_Allgather(MPI_BOTTOM, 1, from_one, MPI_BOTTOM, 1, to_one, MPI_COMM_WORLD);
+    if (kind == 2) MPI_Gather(MPI_BOTTOM, 1, from_one, MPI_BOTTOM, 1, to_one, root, MPI_COMM_WORLD);
+    if (kind == 3) MPI_Scatter(MPI_BOTTOM, 1, from_one, MPI_BOTTOM, 1, to_one, root, MPI_COMM_WORLD);
+    if (kind == 4) MPI_Ialltoall(MPI_BOTTOM, 1, from_one, MPI_BOTTOM, 1, to_one, MPI_COMM_WORLD, &request);
+    if (kind == 5)
+      MPI_Sendrecv(MPI_BOTTOM, 1, from_all, my_rank, 0, MPI_BOTTOM, 1, to_all, my_rank, 0, MPI_COMM_WORLD,
+                   MPI_STATUS_IGNORE);
+    MPI_Wait(&request, MPI_STATUS_IGNORE);
+    int wrong = 0;
+    for (int i = 0; i < rank_count; ++i) {
+      int expected = 100 * i + my_rank; /* alltoall */
+      if (kind == 1) expected = 100 * i;
+      if (kind == 2) expected = my_rank == root ? 100 * i : -1;
+      if (kind == 3) expected = i == 0 ? 100 * root + my_rank : -1;
+      if (kind == 5) expected = 100 * my_rank + i;
+      wrong += to[i] != expected;
+    }
+    CHECK_EQUAL(wrong, 0);
+  }
+  for (size_t i = 0; i < sizeof made / sizeof made[0]; ++i) MPI_Type_free(made[i].type);
+  free(from);
+  free(to);
+}
+
 static void all_to_all_with_sizes_and_types(void) {
   int out_counts[64], out_places[64], in_counts[64], in_places[64], out_total = 0, in_total = 0;
   MPI_Datatype types[64];
@@ -769,6 +817,7 @@ const struct conformance_case collective_cases[] = {
     {"every_size_of_the_common_ones", 1, every_size_of_the_common_ones},
     {"gathers_and_scatters", 1, gathers_and_scatters},
     {"scatters_from_every_root", 1, scatters_from_every_root},
+    {"types_of_absolute_addresses", 1, types_of_absolute_addresses},
     {"all_to_all_with_sizes_and_types", 1, all_to_all_with_sizes_and_types},
     {"operations_of_our_own", 1, operations_of_our_own},
     {"scans_and_scattered_sums", 1, scans_and_scattered_sums},
