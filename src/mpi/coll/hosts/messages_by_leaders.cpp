@@ -23,7 +23,7 @@ struct host_members {
   int count = 0;
   host_members(const communicator& comm, int host)
       : hosts(*comm.hosts), first(hosts.shape.first_rank(host)), count(hosts.shape.ranks_of(host)) {}
-  int rank(int i) const { return hosts.rank_at[static_cast<std::size_t>(first + i)]; }
+  int rank(int i) const { return hosts.rank_at[static_cast<std::size_t>(first) + static_cast<std::size_t>(i)]; }
   int leader() const { return rank(0); }
 };
 
@@ -54,7 +54,7 @@ void for_each_mate(const communicator& comm, Each&& each) {
 }
 
 std::size_t place_of(const host_members& host, int i, std::size_t block) {
-  return static_cast<std::size_t>(host.first + i) * block;
+  return (static_cast<std::size_t>(host.first) + static_cast<std::size_t>(i)) * block;
 }
 
 // The other hosts first: their messages take longest.
