@@ -176,7 +176,7 @@ TEST(coll_suite, measures_collectives_and_rates_between_hosts_with_a_delay) {
     EXPECT_GE(row.at("median").get<double>(), 50);
     EXPECT_GE(row.at("peers").at("openmpi").get<double>(), 50);
     EXPECT_EQ(row.at("counts").at("rounds"), 1);
-    EXPECT_EQ(row.at("counts").at("messages"), 2);
+    EXPECT_EQ(row.at("counts").at("messages"), name.find("/scatter/") != std::string::npos ? 1 : 2);  // by leaders
     EXPECT_EQ(row.at("counts").at("rounds at least"), 1);
   }
 }
