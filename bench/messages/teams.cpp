@@ -23,7 +23,7 @@ struct member : tri::group_member<member> {
     for (std::uint64_t i = 0; i < count; ++i) co_await tri::team::world().barrier();
     co_return 1;
   }
-  // Its root waits for nobody.
+  // Its root waits for no member.
   tri::task<int> broadcasts(std::uint64_t count) {
     for (std::uint64_t i = 0; i < count; ++i) expect(co_await tri::team::world().broadcast(i, 0) == i);
     co_return 1;

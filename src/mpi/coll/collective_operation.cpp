@@ -27,8 +27,9 @@ bool operation::begin_plain(bool is_send, const user_buffer& data, int peer, tra
 void operation::begin(bool is_send, const elements& data, int peer) {
   const buffer_type& type = datatypes::find(data.type);
   const bool crosses_hosts = comm_.is_on_another_host(peer);
+  const bool is_direct = type.is_plain && !crosses_hosts;
   transfer begun;
-  if (type.is_plain && !crosses_hosts) {
+  if (is_direct) {
     const std::size_t bytes = static_cast<std::size_t>(data.count) * type.bytes;
     if (!begin_plain(is_send, {static_cast<std::byte*>(data.address), bytes}, peer, begun)) return;
   }
@@ -41,12 +42,11 @@ void operation::begin(bool is_send, const elements& data, int peer) {
                     .tag = identity_.tag,
                     .comm = comm_.handle,
                     .channel = identity_.channel};
-  if (type.is_plain && !crosses_hosts) {
-    made.under_way = begun;
-    return;
-  }
   if (crosses_hosts) crosses_hosts_ = true;
-  made.under_way.begin(in_, made.arguments, comm_);
+  if (is_direct)
+    made.under_way = begun;
+  else
+    made.under_way.begin(in_, made.arguments, comm_);
 }
 
 bool operation::is_done(session& in) {

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <array>
 #include <bit>
-#include <numeric>
 #include <vector>
 
 #include "mpi/coll/groups/between_groups.hpp"
@@ -56,24 +55,29 @@ bool pays_as_plan(const elements& of) {
 
 }  // namespace
 
-// In round k every rank receives from the rank 2^k before it (Hensgen, Finkel, Manber 1988).
-int barrier_by_messages(session& in, communicator& comm, const operation_identity& identity,
-                        std::span<const int> ranks) {
-  operation all(in, comm, identity);
-  const std::size_t size = ranks.size();
-  const auto own = static_cast<std::size_t>(std::ranges::find(ranks, comm.rank) - ranks.begin());
-  for (std::size_t distance = 1; distance < size; distance *= 2) {
-    all.begin_receive({}, ranks[(own + size - distance) % size]);
-    all.begin_send({}, ranks[(own + distance) % size]);
+// Of so many ranks, of which this one is at `own`. In round k every rank receives from the rank 2^k before it (Hensgen,
+// Finkel, Manber 1988).
+template <class RankAt>
+int disseminate(operation& all, int size, int own, RankAt&& rank_at) {
+  for (int distance = 1; distance < size; distance *= 2) {
+    all.begin_receive({}, rank_at((own + size - distance) % size));
+    all.begin_send({}, rank_at((own + distance) % size));
     all.wait();
   }
   return all.wait();
 }
 
+int barrier_by_messages(session& in, communicator& comm, const operation_identity& identity,
+                        std::span<const int> ranks) {
+  operation all(in, comm, identity);
+  return disseminate(all, static_cast<int>(ranks.size()),
+                     static_cast<int>(std::ranges::find(ranks, comm.rank) - ranks.begin()),
+                     [&](int place) { return ranks[static_cast<std::size_t>(place)]; });
+}
+
 int barrier_by_messages(session& in, communicator& comm, const operation_identity& identity) {
-  std::vector<int> all(static_cast<std::size_t>(comm.size()));
-  std::iota(all.begin(), all.end(), 0);
-  return barrier_by_messages(in, comm, identity, all);
+  operation all(in, comm, identity);
+  return disseminate(all, all.size(), all.rank(), [](int place) { return place; });
 }
 
 int barrier(session& in, communicator& comm) {
@@ -374,7 +378,7 @@ void begin_broadcast(operation& all, const elements& data, int root) {
   for (int step = 1; step < all.size(); ++step) all.begin_send(data, (root + step) % all.size());
 }
 
-void begin_telling_by_hosts(operation& all, const communicator& comm, std::span<std::byte> row) {
+void begin_broadcasts_of_hosts(operation& all, const communicator& comm, std::span<std::byte> row) {
   const std::size_t bytes = row.size() / static_cast<std::size_t>(all.size());
   const coll::shape& shape = comm.hosts->shape;
   for (int host = 0; host < shape.hosts(); ++host) {

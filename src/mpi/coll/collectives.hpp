@@ -60,9 +60,9 @@ void begin_allreduce(operation& all, const void* from, const elements& to, MPI_O
 void begin_gather(operation& all, const elements& mine, const parts& everybodys, int root);
 void begin_scatter(operation& all, const parts& everybodys, const elements& mine, int root);
 void begin_allgather(operation& all, const elements& mine, const parts& everybodys);
-/// Of a communicator that spans hosts: its first member on each tells all others what it has in its part of `row`,
-/// which has equal parts of all ranks. The parts of other ranks stay as they are.
-void begin_telling_by_hosts(operation& all, const communicator& comm, std::span<std::byte> row);
+/// Of a communicator that spans hosts: its first member on each broadcasts what it has in its part of `row`, which
+/// has equal parts of all ranks. The parts of other ranks stay as they are.
+void begin_broadcasts_of_hosts(operation& all, const communicator& comm, std::span<std::byte> row);
 /// From every rank to every rank.
 void begin_alltoall(operation& all, const parts& to_each, const parts& from_each);
 /// Each rank sends what its part for another one holds, and receives into it. Copies all that it sends.

@@ -64,9 +64,9 @@ persistent_collective::shared_part* persistent_collective::agree(session& in, co
     broadcast(in, comm, {&all[0], sizeof all[0], MPI_BYTE}, 0);
   } else {
     if (comm.rank == static_cast<int>(first)) all[first] = mine;
-    operation telling(in, comm);
-    begin_telling_by_hosts(telling, comm, std::as_writable_bytes(std::span(all)));
-    if (telling.wait() != MPI_SUCCESS) return nullptr;
+    operation broadcasts(in, comm);
+    begin_broadcasts_of_hosts(broadcasts, comm, std::as_writable_bytes(std::span(all)));
+    if (broadcasts.wait() != MPI_SUCCESS) return nullptr;
   }
   const std::uint64_t agreed = all[first];
   if (std::ranges::find(all, std::uint64_t{0}) == all.end()) return reinterpret_cast<shared_part*>(agreed);

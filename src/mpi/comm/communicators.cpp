@@ -109,9 +109,9 @@ class agreement_across_hosts {
                    MPI_BYTE);
   }
   // The same by messages on a communicator of these members.
-  void begin_telling(collectives::operation& by, const communicator& comm) {
+  void begin_broadcasts(collectives::operation& by, const communicator& comm) {
     all_[static_cast<std::size_t>(rank_)] = mine_;
-    collectives::begin_telling_by_hosts(by, comm, std::as_writable_bytes(std::span(all_)));
+    collectives::begin_broadcasts_of_hosts(by, comm, std::as_writable_bytes(std::span(all_)));
   }
   // The same for all members.
   bool is_made() const { return std::ranges::find(all_, std::uint64_t{0}, &agreement::barrier) == all_.end(); }
@@ -166,16 +166,16 @@ class duplication_across_hosts final : public nonblocking_operation {
  public:
   duplication_across_hosts(session& in, communicator& of, MPI_Comm made, MPI_Request library, touch_order touched)
       : agreeing_(in, of.rank, of.number_of, of.world_of),
-        telling_(in, of),
+        broadcasts_(in, of),
         made_(made),
         library_(library),
         touched_(touched),
         hosts_(of.hosts) {
-    agreeing_.begin_telling(telling_, of);
+    agreeing_.begin_broadcasts(broadcasts_, of);
   }
-  bool is_done(session& in) override { return telling_.is_done(in) && is_done_in_library(library_); }
+  bool is_done(session& in) override { return broadcasts_.is_done(in) && is_done_in_library(library_); }
   int finish(session& in) override {
-    const int error_of_messages = telling_.finish(in);
+    const int error_of_messages = broadcasts_.finish(in);
     const int error = PMPI_Wait(&library_, MPI_STATUS_IGNORE);
     if (error != MPI_SUCCESS) return error;
     if (error_of_messages == MPI_SUCCESS && agreeing_.is_made()) {
@@ -190,7 +190,7 @@ class duplication_across_hosts final : public nonblocking_operation {
 
  private:
   agreement_across_hosts agreeing_;
-  collectives::operation telling_;  // destroyed before what it writes to
+  collectives::operation broadcasts_;  // destroyed before what it writes to
   MPI_Comm made_;
   MPI_Request library_;
   touch_order touched_;

@@ -3,10 +3,13 @@
 // (startup/library_calls.hpp).
 #include <mpi.h>
 
+#include <climits>
+
 #include "mpi/abi/exported.hpp"
 #include "mpi/coll/hosts/entry_barriers.hpp"
 #include "mpi/comm/communicators.hpp"
 #include "mpi/startup/library_calls.hpp"
+#include "os/hash.hpp"
 
 namespace tri::mpi {
 namespace {
@@ -18,12 +21,8 @@ int of_all_ranks(MPI_Comm comm, Library&& library) {
 }
 
 #if MPI_VERSION >= 4
-// The same for all members (FNV-1a). Two names that are alike here matter only to threads that use both at a time.
-int tag_of(const char* name) {
-  std::uint32_t hash = 2166136261U;
-  for (; *name != '\0'; ++name) hash = (hash ^ static_cast<unsigned char>(*name)) * 16777619U;
-  return static_cast<int>(hash >> 1);
-}
+// The same for all members. Two names that are alike here matter only to threads that use both at a time.
+int tag_of(const char* name) { return static_cast<int>(os::hashed(name) & INT_MAX); }
 
 int note(int error, const MPI_Comm* made) {
   if (error == MPI_SUCCESS) communicators::add(*made);

@@ -28,10 +28,7 @@ int finish_here(session& in, transfer& pending, const communicator& comm, const 
 // The message in bytes that belong to us.
 void copy_out(transfer_arguments& leaving, std::vector<std::byte>& copy) {
   copy.resize(leaving.bytes());
-  if (leaving.type.is_plain)
-    std::copy_n(static_cast<const std::byte*>(leaving.buffer), copy.size(), copy.begin());
-  else
-    pack(leaving.buffer, leaving.count, leaving.type, copy.data());
+  pack(leaving.buffer, leaving.count, leaving.type, copy.data());
   leaving.buffer = copy.data();
   leaving.count = 1;  // one element of this many bytes
   leaving.type = {MPI_BYTE, copy.size(), true, true, nullptr};

@@ -4,7 +4,7 @@
 //
 // - Where the library serves several threads (MPI_THREAD_MULTIPLE) a thread of ours polls.
 // - Elsewhere the library's own waits call us: Open MPI has a list of functions for that, and MPICH calls UCX through
-//   us (library_waits_*.cpp). Where there is neither, as with an MPICH that has its network inside, nobody does.
+//   us (library_waits_*.cpp). Where there is neither, as with an MPICH that has its network inside, nothing does.
 //
 // In any case the end of such a call is a poll, for programs that make them in a loop.
 #pragma once

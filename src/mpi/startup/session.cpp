@@ -392,10 +392,12 @@ struct session::starting {
     made->parts_ = std::move(parts);
   }
 
+  // Mostly no rank asks for them, which one exchange shows.
   void agree_on_sums() {
+    const int first = bootstrap.smallest(wants_reproducible_sums() ? world_rank - world_size : 0) + world_size;
+    if (first == world_size) return;
     made->reproducible_sums_ = all_agree(wants_reproducible_sums());
-    const bool is_missed = wants_reproducible_sums() && !made->reproducible_sums_;
-    if (bootstrap.smallest(is_missed ? world_rank : INT_MAX) == world_rank)
+    if (!made->reproducible_sums_ && first == world_rank)
       fmt::print(stderr,
                  "trireme mpi: rank {} asks for reproducible sums (--reproducible-sums), and not all ranks do; "
                  "sums are as usual\n",
@@ -406,7 +408,9 @@ struct session::starting {
   void agree_on_costs() {
     if (!bootstrap.hosts().are_several()) return;
     const int mine = digest_of(settings.collective_costs);
-    if (bootstrap.smallest(mine) == -bootstrap.smallest(-mine))
+    const int largest = -bootstrap.smallest(-mine);
+    if (largest == 0) return;  // there are none
+    if (bootstrap.smallest(mine) == largest)
       made->collective_costs_ = settings.collective_costs;
     else if (world_rank == 0)
       fmt::print(stderr,

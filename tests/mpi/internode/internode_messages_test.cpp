@@ -178,7 +178,7 @@ class job;
 // True: done. Called each time that it is the rank's turn.
 using action = std::function<bool(job&, int rank)>;
 
-// What receivers keep of messages that nobody has received yet.
+// What receivers keep of messages that no rank has received yet.
 struct room {
   std::size_t unconfirmed = std::size_t{16} << 20;
   std::size_t unexpected = std::size_t{16} << 20;

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "mpi/coll/collectives.hpp"
+#include "mpi/coll/element_operation.hpp"
 #include "mpi/rma/accumulation.hpp"
 
 namespace tri::mpi::collectives::across_hosts {
@@ -33,18 +34,9 @@ std::uint64_t ranks_of(const communicator& comm) { return static_cast<std::uint6
 
 bool fits(std::uint64_t bytes) { return bytes <= most_bytes; }
 
-// The library keeps neither while a nonblocking operation needs it, so it is kept here.
 packed_buffer packed(const elements& of) {
   const buffer_type& type = datatypes::find(of.type);
-  if (type.is_plain || of.count == 0) return {};
-  packed_buffer made{of.count, type};
-  if (type.shape == nullptr) {
-    MPI_Datatype kept = MPI_DATATYPE_NULL;
-    PMPI_Type_dup(of.type, &kept);
-    made.type.handle = kept;
-    made.kept = std::shared_ptr<void>(nullptr, [kept](void*) mutable { PMPI_Type_free(&kept); });
-  }
-  return made;
+  return type.is_plain || of.count == 0 ? packed_buffer() : packed_buffer{of.count, type};
 }
 
 planned_request of_bytes(coll::collective what, const char* algorithm, const elements& from, const elements& to,
@@ -67,10 +59,7 @@ coll::block_layout vector_of(const elements& of) {
 
 // Ranks that are not numbered host by host are combined in another order.
 bool may_reorder(const communicator& comm, MPI_Op operation) {
-  if (comm.hosts->are_in_order || reduction_of(operation)) return true;
-  int commutative = 0;
-  PMPI_Op_commutative(operation, &commutative);
-  return commutative != 0;
+  return comm.hosts->are_in_order || is_commutative(operation);
 }
 
 // Where costs were measured they decide between two algorithms, else the rule of the caller does.

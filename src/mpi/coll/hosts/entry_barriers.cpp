@@ -130,8 +130,8 @@ int of_group(MPI_Comm comm, MPI_Group group, int tag) {
                 collectives::barrier_by_messages(*in, *known, identity_of(message_channel::entry_barrier, tag), ranks));
 }
 
-// The first barrier of each group tells its leader that all are there, the second one tells all what the leaders have
-// told each other.
+// After the first barrier of each group its leader knows that all are there; after the second one all know that the
+// leaders have met.
 int of_two_groups(MPI_Comm local, int leader, MPI_Comm peers, int remote_leader, int tag) {
   session* const in = of_several_hosts();
   if (in == nullptr) return MPI_SUCCESS;

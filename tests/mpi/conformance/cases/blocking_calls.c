@@ -1,7 +1,7 @@
 /* Calls that wait for other ranks inside an MPI library, beside a large message that one side has only begun: the other
    side ends it before it makes the call. The first half of the ranks begins; each rank's partner is in the other half.
-   With two hosts of equal size the halves are on different ones, so nobody is left on the first host who could move the
-   messages meanwhile. */
+   With two hosts of equal size the halves are on different ones, so no rank is left on the first host who could move
+   the messages meanwhile. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

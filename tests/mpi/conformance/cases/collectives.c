@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "conformance.h"
+#include "gapped_maps.h"
 
 static uint64_t seed_of(int from, int what) { return ((uint64_t)from << 40) ^ (uint64_t)what; }
 
@@ -395,24 +396,6 @@ static void reductions_in_the_order_of_ranks(void) {
   MPI_Type_free(&map);
 }
 
-/* Elements with gaps before, between and behind their numbers: maps x -> a x + b, modulo a prime. */
-struct gapped_map {
-  char before[4];
-  int a;
-  char between[8];
-  long b;
-  char behind[8];
-};
-static void compose_gapped(void* in, void* in_and_out, int* count, MPI_Datatype* type) {
-  (void)type;
-  const struct gapped_map* const first = in;
-  struct gapped_map* const second = in_and_out;
-  for (int i = 0; i < *count; ++i) {
-    const long a = second[i].a;
-    second[i].a = (int)(a * first[i].a % 10007);
-    second[i].b = (a * first[i].b + second[i].b) % 10007;
-  }
-}
 static struct gapped_map* gapped_maps(int count, int marker) {
   struct gapped_map* const made = allocate((size_t)count * sizeof(struct gapped_map));
   memset(made, marker, (size_t)count * sizeof(struct gapped_map));
@@ -433,21 +416,16 @@ static int wrong_gapped(const struct gapped_map* found, int count, int last, int
   for (int i = 0; i < count; ++i) {
     const long map[2] = {found[i].a, found[i].b};
     wrong += !is_composition(map, 0, last, begin + i);
-    for (int k = 0; k < 4; ++k) wrong += found[i].before[k] != marker;
-    for (int k = 0; k < 8; ++k) wrong += found[i].between[k] != marker || found[i].behind[k] != marker;
+    wrong += wrong_gaps(&found[i], marker);
   }
   return wrong;
 }
 
 static void reductions_of_elements_with_gaps(void) {
-  MPI_Datatype numbers, type;
+  MPI_Datatype type;
   MPI_Op composition;
-  const int ones[2] = {1, 1}, root = rank_count / 2;
-  const MPI_Aint places[2] = {offsetof(struct gapped_map, a), offsetof(struct gapped_map, b)};
-  const MPI_Datatype types[2] = {MPI_INT, MPI_LONG};
-  MPI_Type_create_struct(2, ones, places, types, &numbers);
-  MPI_Type_create_resized(numbers, 0, sizeof(struct gapped_map), &type);
-  MPI_Type_commit(&type);
+  const int root = rank_count / 2;
+  make_gapped_type(&type);
   MPI_Op_create(compose_gapped, 0, &composition);
   for (int count = 1; count <= 2500; count *= 50) {
     const int all = count * rank_count;
@@ -477,7 +455,6 @@ static void reductions_of_elements_with_gaps(void) {
   }
   MPI_Op_free(&composition);
   MPI_Type_free(&type);
-  MPI_Type_free(&numbers);
 }
 
 /* Pairs have a gap behind the second number; in calls that wait and that do not. */

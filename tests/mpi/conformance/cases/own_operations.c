@@ -1,21 +1,14 @@
 /* Reductions of the program's own types and operations that do not wait, or are made once: both are freed before the
    reductions end, and other ones of the same kind are made, which would give other results. */
-#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "conformance.h"
+#include "gapped_maps.h"
 
-/* Maps x -> a x + b, modulo a prime, with gaps or without: composing them tells the order of the ranks. */
+/* Maps x -> a x + b, modulo a prime, with gaps or without: composing them shows the order of the ranks. */
 struct map {
   int a, b;
-};
-struct gapped_map {
-  char before[4];
-  int a;
-  char between[8];
-  long b;
-  char behind[8];
 };
 
 static void compose_plain(void* in, void* in_and_out, int* count, MPI_Datatype* type) {
@@ -25,16 +18,6 @@ static void compose_plain(void* in, void* in_and_out, int* count, MPI_Datatype* 
   for (int i = 0; i < *count; ++i) {
     const int a = second[i].a;
     second[i] = (struct map){a * first[i].a % 10007, (a * first[i].b + second[i].b) % 10007};
-  }
-}
-static void compose_gapped(void* in, void* in_and_out, int* count, MPI_Datatype* type) {
-  (void)type;
-  const struct gapped_map* const first = in;
-  struct gapped_map* const second = in_and_out;
-  for (int i = 0; i < *count; ++i) {
-    const int a = second[i].a;
-    second[i].a = a * first[i].a % 10007;
-    second[i].b = (a * first[i].b + second[i].b) % 10007;
   }
 }
 /* Whoever uses an operation that was freed, or its type, may get this one. */
@@ -76,24 +59,18 @@ static int wrong_in(const char* maps, int gapped, int count, int last, int begin
     }
     const struct gapped_map* const found = &((const struct gapped_map*)maps)[i];
     wrong += found->a != expected.a || found->b != expected.b;
-    for (int k = 0; k < 4; ++k) wrong += found->before[k] != marker;
-    for (int k = 0; k < 8; ++k) wrong += found->between[k] != marker || found->behind[k] != marker;
+    wrong += wrong_gaps(found, (char)marker);
   }
   return wrong;
 }
 
 static void make_type(int gapped, MPI_Datatype* type) {
-  MPI_Datatype numbers;
-  const int ones[2] = {1, 1};
-  const MPI_Aint places[2] = {offsetof(struct gapped_map, a), offsetof(struct gapped_map, b)};
-  const MPI_Datatype types[2] = {MPI_INT, MPI_LONG};
-  if (gapped)
-    MPI_Type_create_struct(2, ones, places, types, &numbers);
-  else
-    MPI_Type_contiguous(2, MPI_INT, &numbers);
-  MPI_Type_create_resized(numbers, 0, (MPI_Aint)size_of(gapped), type);
+  if (gapped) {
+    make_gapped_type(type);
+    return;
+  }
+  MPI_Type_contiguous(2, MPI_INT, type);
   MPI_Type_commit(type);
-  MPI_Type_free(&numbers);
 }
 
 enum { kinds = 7 };

@@ -1,5 +1,5 @@
 /* A flood: every rank but the first sends 100,000 messages of 4 KiB (or as many as it is told, of so many bytes) that
-   nobody has asked for, and then says so. Kept whole they would take 400 MB each; what a rank may grow by is fixed.
+   no receive waits for, and then says so. Kept whole they would take 400 MB each; what a rank may grow by is fixed.
    Afterwards all are received. For the drop-in: MPI libraries keep what they like. */
 #include <mpi.h>
 #include <stdio.h>
