@@ -36,9 +36,6 @@ namespace {
 // Faults of the MPI libraries, met with the programs as they are. Where the drop-in leaves the matter to the library,
 // the case is left out with the drop-in, too.
 enum class library_carries { nothing, between_cyclic_hosts, between_hosts, all };
-// A fault of ours that is not mended yet (docs/dev/limits.md): on one host, beside other jobs, a rank that holds a lock
-// of a window and receives a large message from the rank that waits for the lock may never get it.
-constexpr const char* left_out_on_one_host = "blocking_calls/contended_locks";
 struct library_fault {
   std::string mpi;
   std::string name;
@@ -66,8 +63,6 @@ const library_fault library_faults[] = {
     {"openmpi", "one_sided/windows_outlive_their_communicators", library_carries::between_hosts},
     // Open MPI 4.1.4: MPI_Compare_and_swap of 8 bytes ends in a segmentation fault in the shared memory transport.
     {"openmpi", "one_sided/swaps_of_8_bytes", library_carries::between_hosts},
-    // Open MPI 4.1.4: single copies in shared memory stand still while their sender waits for a lock of a window.
-    {"openmpi", "blocking_calls/contended_locks", library_carries::between_hosts},
     // Both, and the drop-in between hosts, cancel no sends: one without a receiver never ends, unless it was short
     // (MPI 4.0, section 3.8.4).
     {"openmpi", "requests/cancelled_sends", library_carries::between_hosts},
@@ -175,7 +170,6 @@ std::string left_out(const mpi& with, const mode& how) {
                          (how.name == "cyclic_hosts" && each.with_drop_in == library_carries::between_cyclic_hosts);
     if (each.mpi == with.name && (carries || how.exec.empty())) names += each.name + ",";
   }
-  if (!how.has_hosts && !how.exec.empty()) names += std::string(left_out_on_one_host) + ",";
   return names;
 }
 

@@ -257,12 +257,10 @@ TEST_P(conformance, floods_stay_in_bounds) {
 }
 
 // Of a program with one thread the library's waits call the drop-in; otherwise a thread polls, as in every_case_holds.
-// Open MPI's own single copies stand still there, so it has others.
 TEST_P(conformance, messages_go_on_while_the_library_waits) {
   if (!how().has_hosts) GTEST_SKIP() << "a matter of several hosts";
-  for (const auto& [options, environment] :
-       {std::pair{"--funneled --only blocking_calls/", "OMPI_MCA_osc=pt2pt"},
-        std::pair{"--only blocking_calls/contended_locks", "OMPI_MCA_btl_vader_single_copy_mechanism=none"}}) {
+  for (const auto& [options, environment] : {std::pair{"--funneled --only blocking_calls/", "OMPI_MCA_osc=pt2pt"},
+                                             std::pair{"--only blocking_calls/contended_locks", ""}}) {
     const auto ended =
         run(with(), how(), ranks(), "conformance", fmt::format("{} --hang-limit 100", options), environment);
     EXPECT_EQ(ended.status, 0) << options << ended.errors;

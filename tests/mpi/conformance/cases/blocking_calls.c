@@ -312,6 +312,8 @@ static void contended_locks(void) {
       MPI_Accumulate(&one, 1, MPI_INT, target, 0, 1, MPI_INT, MPI_SUM, window);
       MPI_Win_unlock(target, window);
       end_exchange(&beside);
+      /* Before the second half takes the next lock: otherwise it may have that while its partner waits for this one. */
+      MPI_Sendrecv(NULL, 0, MPI_BYTE, pair, 8, NULL, 0, MPI_BYTE, pair, 8, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
     }
   }
   MPI_Barrier(MPI_COMM_WORLD);
