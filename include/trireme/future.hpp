@@ -97,6 +97,8 @@ class result_base : public awaited_result {
     if (waiter_ != nullptr || relay_.load(std::memory_order_relaxed) != nullptr) refuse_second();
     waiter.wait(waiter_, coroutine);
   }
+  /// The main program of this PE waits; on the PE of this, not ready yet.
+  void main_program_waits() { main_program_waits_ = sched::this_pe().main_program_waits(); }
   /// The waiter will not be resumed: the future has ended.
   void part() {
     if (waiter_ != nullptr) waiter_->part();
@@ -141,6 +143,7 @@ class result_base : public awaited_result {
  protected:
   /// The value is there.
   void finish() {
+    if (std::exchange(main_program_waits_, false)) sched::this_pe().main_program_resumes();
     ready_.store(true, std::memory_order_release);  // pairs: future.ready
     if (!relays_.empty()) [[unlikely]]
       notify_relays();
@@ -158,6 +161,7 @@ class result_base : public awaited_result {
   std::atomic<const result_relay*> relay_{nullptr};
   result_waiter* waiter_ = nullptr;
   std::vector<relay_name> relays_;
+  bool main_program_waits_ = false;  // of the PE of this, and counts
 };
 
 template <class T>
@@ -332,7 +336,10 @@ class [[nodiscard]] future {
     if (here.in_handler())
       throw std::logic_error("tri::future::get() inside an entry method or coroutine would stop its PE; use co_await");
     std::optional<objects::result_relay> relay;
-    if (&here != pe_) relay.emplace(here, pe_->number(), state_);
+    if (&here != pe_)
+      relay.emplace(here, pe_->number(), state_);
+    else if (!state_->is_ready())
+      state_->main_program_waits();
     here.run_until([&] { return state_->is_ready(); }, true);
     return state_->take();
   }

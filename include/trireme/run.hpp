@@ -41,9 +41,35 @@ constexpr std::int64_t nanoseconds_of(const Duration& length) {
          (Duration::period::num * std::intmax_t{1'000'000'000} / Duration::period::den);
 }
 future<void> after_nanoseconds(std::int64_t delay);
-int run_program(int argc, char** argv, os::function_ref<int(int, char**)> main_program);
+enum class main_program_on : bool { pe_0, all_pes };
+int run_program(int argc, char** argv, main_program_on where, os::function_ref<int(int, char**)> main_program);
 int wait_for_main(task<int> running);
 task<int> as_status(task<> running);
+
+template <class Main>
+decltype(auto) call_main(Main& main_program, int argc, char** argv) {
+  if constexpr (std::is_invocable_v<Main&, int, char**>)
+    return main_program(argc, argv);
+  else
+    return main_program();
+}
+template <class Main>
+using result_of_main = decltype(call_main(std::declval<Main&>(), 0, nullptr));
+
+template <class Main>
+int status_of(Main& main_program, int argc, char** argv) {
+  using result = result_of_main<Main>;
+  if constexpr (std::is_void_v<result>) {
+    call_main(main_program, argc, argv);
+    return 0;
+  } else if constexpr (std::is_same_v<result, task<>>) {
+    return wait_for_main(as_status(call_main(main_program, argc, argv)));
+  } else if constexpr (std::is_same_v<result, task<int>>) {
+    return wait_for_main(call_main(main_program, argc, argv));
+  } else {
+    return call_main(main_program, argc, argv);
+  }
+}
 }  // namespace objects
 
 /// Runs a program: starts the PEs of this process (and joins the other processes of the job), calls `main_program` once
@@ -54,24 +80,21 @@ task<int> as_status(task<> running);
 /// over the processes of a job.
 template <class Main>
 int run(int argc, char** argv, Main&& main_program) {
-  return objects::run_program(argc, argv, [&](int count, char** arguments) -> int {
-    const auto call = [&]() -> decltype(auto) {
-      if constexpr (std::is_invocable_v<Main&, int, char**>)
-        return main_program(count, arguments);
-      else
-        return main_program();
-    };
-    using result = decltype(call());
-    if constexpr (std::is_void_v<result>) {
-      call();
-      return 0;
-    } else if constexpr (std::is_same_v<result, task<>>) {
-      return objects::wait_for_main(objects::as_status(call()));
-    } else if constexpr (std::is_same_v<result, task<int>>) {
-      return objects::wait_for_main(call());
-    } else {
-      return call();
-    }
+  return objects::run_program(argc, argv, objects::main_program_on::pe_0, [&](int count, char** arguments) -> int {
+    return objects::status_of(main_program, count, arguments);
+  });
+}
+
+/// Runs a program in SPMD style, as MPI and UPC programs: like run, but `main_program` is called on every PE, and may
+/// wait there with future::get, which runs messages of this PE meanwhile. The job ends when it has returned on all PEs.
+/// Returns the status of PE 0, or if that is 0 the first one of another PE that is not. PEs of a process are threads:
+/// what `main_program` captures is shared by them. Not a coroutine.
+template <class Main>
+int run_everywhere(int argc, char** argv, Main&& main_program) {
+  return objects::run_program(argc, argv, objects::main_program_on::all_pes, [&](int count, char** arguments) -> int {
+    static_assert(!objects::is_task<objects::result_of_main<Main>>,
+                  "the program given to tri::run_everywhere must not be a coroutine: it waits with future::get");
+    return objects::status_of(main_program, count, arguments);
   });
 }
 

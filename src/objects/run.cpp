@@ -51,7 +51,37 @@ std::string describe_waiting_everywhere() {
 
 }  // namespace
 
-int run_program(int argc, char** argv, os::function_ref<int(int, char**)> main_program) {
+namespace {
+
+/// The main programs of other PEs that have ended; on PE 0.
+struct ended_programs {
+  int count = 0;
+  int status = 0;  // the first that is not 0
+};
+pe_local<ended_programs> ended;  // NOLINT(cert-err58-cpp): registration before main, as of all variables of a PE
+
+void program_ended(int status) {
+  ++ended->count;
+  if (ended->status == 0) ended->status = status;
+}
+
+int run_on_all_pes(os::function_ref<int()> main_program) {
+  sched::pe& here = sched::this_pe();
+  if (here.number() != 0) {
+    here.main_program_begins();
+    const int status = main_program();
+    tri::send<&program_ended>(0, status);
+    here.main_program_ends();
+    return status;
+  }
+  const int status = main_program();
+  here.run_until([&] { return ended->count == here.job().pes() - 1; }, true);
+  return status != 0 ? status : ended->status;
+}
+
+}  // namespace
+
+int run_program(int argc, char** argv, main_program_on where, os::function_ref<int(int, char**)> main_program) {
   std::unique_ptr<sched::process_runtime> job;
   try {
     auto values = config::configuration::from(argc, argv);
@@ -75,7 +105,12 @@ int run_program(int argc, char** argv, os::function_ref<int(int, char**)> main_p
                          here.upper = of(here).get();
                          install_quiescence_service(here);
                        },
-                   .main_program = [&] { return main_program(argc, argv); },
+                   .main_program =
+                       [&] {
+                         if (where == main_program_on::pe_0) return main_program(argc, argv);
+                         return run_on_all_pes([&] { return main_program(argc, argv); });
+                       },
+                   .everywhere = where == main_program_on::all_pes,
                    .drop_held =
                        [&](sched::pe& here) {
                          of(here)->drop_held();

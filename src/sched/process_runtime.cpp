@@ -237,12 +237,12 @@ void process_runtime::run_pe(scheduler& which, const program& steps) {
   steps.prepare(which);
   phase_->all.arrive_and_wait();
   if (values_.trace_start) which.switch_trace(true);
-  if (which.number() == 0) {
+  if (which.number() == 0 || steps.everywhere) {
     if (which.trace() != nullptr) which.trace()->mark(trace::event::begin, os::ticks(), trace::main_program);
     try {
       const int status = steps.main_program();
       if (arena::in_forked_child()) std::exit(status);  // made by fork in the program; the job is its parent's
-      request_stop(status);
+      if (which.number() == 0) request_stop(status);
     } catch (const stop_unwinding&) {  // stopped already, by another PE or process
     } catch (const std::exception& error) {
       fail(fmt::format("an exception left the main program: {}", error.what()));

@@ -35,14 +35,15 @@ class process_runtime final : public runtime {
   explicit process_runtime(config::configuration values);
   ~process_runtime();
 
-  /// What to run: `prepare` first on every PE, `main_program` on PE 0 of the job only (when it ends the job stops, with
-  /// the status it returned). At the end, on every PE: `drop_held` lets go of the messages that an upper layer keeps
-  /// back, `finish` of everything else it has; then, on local PE 0 of each process, `finish_process` of what the PEs
-  /// share. What destructors send meanwhile is dropped too, so `drop_held` is called once more. `leave` is the last on
-  /// every PE, when no message is left. Any may be empty.
+  /// What to run: `prepare` first on every PE, `main_program` on PE 0 of the job only, or `everywhere`; when it ends on
+  /// PE 0 the job stops, with the status it returned. At the end, on every PE: `drop_held` lets go of the messages that
+  /// an upper layer keeps back, `finish` of everything else it has; then, on local PE 0 of each process,
+  /// `finish_process` of what the PEs share. What destructors send meanwhile is dropped too, so `drop_held` is called
+  /// once more. `leave` is the last on every PE, when no message is left. Any may be empty.
   struct program {
     os::unique_function<void(pe&)> prepare;
     os::unique_function<int()> main_program;
+    bool everywhere = false;
     os::unique_function<void(pe&)> drop_held;
     os::unique_function<void(pe&)> finish;
     os::unique_function<void(pe&)> finish_process;

@@ -86,6 +86,8 @@ struct host_record {
   /// further hosts (trireme/detail/objects/inner_vertices.hpp). Null where there is only one host.
   std::atomic<std::uint64_t>* chosen = nullptr;
   host_creations<> creations;
+  /// Of the layer above; null before its first use.
+  std::atomic<void*> array_directory{nullptr};
   /// How many creations of each other host lie in the inboxes of this one. Null where there is only one host.
   std::atomic<std::uint32_t>* creations_in_inboxes = nullptr;
 };

@@ -69,6 +69,24 @@ class pe {
     counters_.processed.add();
   }
 
+  /// A main program of this PE besides that of PE 0 counts as a message that is being processed, except while it waits:
+  /// quiescence and the stall report would overlook it. Before it, and after it.
+  void main_program_begins() {
+    main_program_counts_ = true;
+    counters_.sent.add();
+  }
+  void main_program_ends() {
+    count_processed();
+    main_program_counts_ = false;
+  }
+  /// It waits for a result. False: it does not count.
+  bool main_program_waits() {
+    if (main_program_counts_) count_processed();
+    return main_program_counts_;
+  }
+  /// Before the message that brings the result counts as processed.
+  void main_program_resumes() { counters_.sent.add(); }
+
   /// Sends a message: `fill` writes every field of the envelope except stamp and source, and must not throw or send.
   /// Messages without a priority from one PE to another arrive in the order in which they were sent.
   /// Throws arena_exhausted (then nothing was sent). A failed send to another host ends the job.
@@ -167,6 +185,7 @@ class pe {
   local_queue local_;
   int handler_depth_ = 0;
   bool running_own_ = false;  // the first message of local_ runs
+  bool main_program_counts_ = false;
 
  private:
   inbox_slot claim_in(inbox_shared& inbox);

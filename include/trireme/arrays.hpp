@@ -1,0 +1,8 @@
+// Global arrays: the whole public interface. See docs/user/arrays.md for the tutorial.
+#pragma once
+
+#include "trireme/detail/require_cxx20.hpp"
+
+#include "trireme/global_array.hpp"
+#include "trireme/run.hpp"
+#include "trireme/team.hpp"

@@ -1,0 +1,125 @@
+// What a PE knows of a global array: its name, and where the pieces of its host are. The pieces lie in the arena, so
+// every PE of the host reads and writes them directly; those of other hosts are reached by messages to their PEs
+// (requests.hpp). Each PE has its own table of arrays, which grows with the arrays it has met, not with the job.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "trireme/detail/arrays/layout.hpp"
+#include "trireme/detail/os/unique_function.hpp"
+#include "trireme/detail/sched/pe.hpp"
+#include "trireme/detail/sched/runtime.hpp"
+
+#pragma GCC visibility push(default)
+
+namespace tri::arrays {
+
+/// Name of an array in the whole job: a partition in the upper 24 bits, a running number in the lower 40. Partition 0
+/// is that of arrays made by all PEs, which count them alike; partition p + 1 that of PE p. Numbers are not used again,
+/// so a name never means a second array (a handle of the thesis has an index that is used again, 5.2.2).
+using array_id = std::uint64_t;
+inline constexpr int partition_shift = 40;
+constexpr array_id id_of(std::uint64_t partition, std::uint64_t number) {
+  return partition << partition_shift | number;
+}
+constexpr std::uint64_t partition_of(array_id id) { return id >> partition_shift; }
+constexpr std::uint64_t number_in_partition(array_id id) { return id & ((std::uint64_t{1} << partition_shift) - 1); }
+std::string describe(array_id id);
+
+struct host_pieces;
+
+/// On one PE, used by its thread. Base of typed_array, which has the layout.
+class local_array {
+ public:
+  local_array(const local_array&) = delete;
+  local_array& operator=(const local_array&) = delete;
+  virtual ~local_array();
+
+  array_id id() const { return id_; }
+  std::size_t bytes_of_element() const { return bytes_of_element_; }
+  int dimensions() const { return dimensions_; }
+  /// This PE has made its piece, and not freed it.
+  bool is_made() const { return made_; }
+  bool is_freed() const { return freed_; }
+  const void* type() const { return type_; }
+
+  /// The piece of a PE of this host, or null: of another host, not made yet, or freed.
+  std::byte* piece_of(std::int32_t pe) const {
+    const auto on_host = static_cast<std::uint32_t>(pe - first_pe_of_host_);
+    // acquire: the zeros in it. pairs: array.piece
+    return on_host < pes_of_host_ ? pieces_[on_host].load(std::memory_order_acquire) : nullptr;
+  }
+  bool is_on_this_host(std::int32_t pe) const {
+    return static_cast<std::uint32_t>(pe - first_pe_of_host_) < pes_of_host_;
+  }
+  /// Throws std::logic_error when the array was freed.
+  void check_usable() const {
+    if (freed_) [[unlikely]]
+      report_freed();
+  }
+  [[noreturn]] void report_freed() const;
+
+  /// Of element number `number` in row-major order.
+  virtual place place_of_number(std::int64_t number) const = 0;
+  virtual std::int64_t element_count() const = 0;
+  virtual std::int64_t elements_here() const = 0;
+
+ protected:
+  local_array(array_id id, const void* type, std::size_t bytes_of_element, int dimensions);
+
+ private:
+  friend class array_table;
+  const array_id id_;
+  const void* const type_;  // &type_mark of the elements
+  const std::size_t bytes_of_element_;
+  const int dimensions_;
+  std::int32_t first_pe_of_host_ = 0;
+  std::uint32_t pes_of_host_ = 0;
+  std::atomic<std::byte*>* pieces_ = nullptr;
+  host_pieces* shared_ = nullptr;
+  bool made_ = false;
+  bool freed_ = false;
+};
+
+template <class T>
+inline char type_mark = 0;
+
+template <int N>
+class typed_array final : public local_array {
+ public:
+  typed_array(array_id id, const void* type, std::size_t bytes_of_element, const layout<N>& where)
+      : local_array(id, type, bytes_of_element, N), layout_(where) {}
+  const layout<N>& where() const { return layout_; }
+  place place_of_number(std::int64_t number) const override {
+    return layout_.place_of(position_of(number, layout_.extents()));
+  }
+  std::int64_t element_count() const override { return layout_.elements(); }
+  std::int64_t elements_here() const override { return layout_.elements_on(sched::this_pe().number()); }
+
+ private:
+  const layout<N> layout_;
+};
+
+/// The shape that layouts of this job get.
+machine_shape machine_of_job();
+
+/// The arrays of the calling PE.
+array_id next_id_of_all();
+array_id next_own_id();
+/// Null: not met yet.
+std::shared_ptr<local_array> find_array(array_id id);
+bool was_freed(array_id id);
+/// Enters an array that this PE has met: made here, or named by a handle that has come in a message.
+void enter_array(const std::shared_ptr<local_array>& array);
+/// Allocates this PE's piece, zeroed, shows it to the PEs of the host, and runs the requests that wait for it.
+void make_piece(local_array& array);
+/// Frees this PE's piece. Requests that come later fail.
+void free_piece(local_array& array);
+}  // namespace tri::arrays
+
+#pragma GCC visibility pop

@@ -1,0 +1,325 @@
+// Requests for elements of other hosts: messages to the PE that has them. Each names the array and a position, never an
+// address. A PE's requests to another arrive in the order in which it made them, so a get sees the same PE's puts.
+//   get, compare-exchange, fetching updates   one message there and one back
+//   put, updates                              one message; tri::fence() asks each PE that got some whether it has run
+//                                             them all
+//   sections                                  one message for each PE that has a part, whatever their strides; packed
+//                                             and unpacked by both ends
+// Requests for an array that their PE has not made yet wait there.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <memory>
+#include <string>
+#include <type_traits>
+#include <utility>
+
+#include "trireme/buffer.hpp"
+#include "trireme/detail/arrays/local_array.hpp"
+#include "trireme/future.hpp"
+#include "trireme/run.hpp"
+
+#pragma GCC visibility push(default)
+
+namespace tri::arrays {
+
+enum class update : std::uint8_t { add, bit_and, bit_or, bit_xor, minimum, maximum, exchange };
+
+template <class T>
+inline constexpr bool is_word =
+    std::is_trivially_copyable_v<T> && (sizeof(T) == 1 || sizeof(T) == 2 || sizeof(T) == 4 || sizeof(T) == 8);
+
+// Elements of one word are accessed atomically, so PEs of a host see old or new values. relaxed: order comes from
+// fences, barriers and messages.
+template <class T>
+T load(const T* place) {
+  if constexpr (is_word<T>)
+    return std::atomic_ref<T>(*const_cast<T*>(place)).load(std::memory_order_relaxed);
+  else
+    return *place;
+}
+template <class T>
+void store(T* place, const T& value) {
+  if constexpr (is_word<T>)
+    std::atomic_ref<T>(*place).store(value, std::memory_order_relaxed);
+  else
+    *place = value;
+}
+
+/// Applies an operation atomically; returns the value before.
+template <class T>
+T apply(update what, T* place, T value) {
+  static_assert(is_word<T> && std::is_arithmetic_v<T>, "updates are for numbers of up to 8 bytes");
+  const std::atomic_ref<T> word(*place);
+  if (what == update::exchange) return word.exchange(value, std::memory_order_relaxed);
+  if constexpr (!std::is_same_v<T, bool>)
+    if (what == update::add) return word.fetch_add(value, std::memory_order_relaxed);
+  if constexpr (std::is_integral_v<T> && !std::is_same_v<T, bool>) {
+    if (what == update::bit_and) return word.fetch_and(value, std::memory_order_relaxed);
+    if (what == update::bit_or) return word.fetch_or(value, std::memory_order_relaxed);
+    if (what == update::bit_xor) return word.fetch_xor(value, std::memory_order_relaxed);
+  }
+  T before = word.load(std::memory_order_relaxed);
+  while ((what == update::minimum ? value < before : before < value) &&
+         !word.compare_exchange_weak(before, value, std::memory_order_relaxed)) {
+  }
+  return before;
+}
+
+/// Runs `use(array, fault)` on this PE's piece as soon as it is made: `fault` is empty, or says why there is none.
+void with_own_piece(array_id id, int source, os::unique_function<void(local_array*, const std::string& fault)> use);
+/// The fault of `count` elements from `offset` on, of this type, in this PE's piece; empty: none.
+std::string fault_of_access(const local_array& array, const void* type, std::int64_t offset, std::int64_t count);
+/// Ends the job: no future waits for this request.
+[[noreturn]] void refuse(const std::string& fault);
+
+template <class T, class Use>
+void at_element(array_id id, int source, std::int64_t offset, Use&& use) {
+  with_own_piece(id, source, [=](local_array* array, std::string fault) {
+    if (fault.empty()) fault = fault_of_access(*array, &type_mark<T>, offset, 1);
+    T* const place =
+        fault.empty() ? reinterpret_cast<T*>(array->piece_of(sched::this_pe().number())) + offset : nullptr;
+    use(place, fault);
+  });
+}
+
+template <class T>
+void serve_get(array_id id, std::int64_t offset, promise<T> to) {
+  at_element<T>(id, static_cast<int>(to.pe), offset, [to](T* place, const std::string& fault) {
+    if (place == nullptr) return to.fail(fault);
+    to.set(load(place));
+  });
+}
+template <class T>
+void serve_put(array_id id, std::int64_t offset, T value, std::int32_t source) {
+  at_element<T>(id, source, offset, [value](T* place, const std::string& fault) {
+    if (place == nullptr) refuse(fault);
+    store(place, value);
+  });
+}
+template <class T>
+void serve_update(array_id id, std::int64_t offset, T value, std::int32_t source, update what) {
+  at_element<T>(id, source, offset, [value, what](T* place, const std::string& fault) {
+    if (place == nullptr) refuse(fault);
+    apply(what, place, value);
+  });
+}
+template <class T>
+void serve_fetching_update(array_id id, std::int64_t offset, T value, update what, promise<T> to) {
+  at_element<T>(id, static_cast<int>(to.pe), offset, [value, what, to](T* place, const std::string& fault) {
+    if (place == nullptr) return to.fail(fault);
+    to.set(apply(what, place, value));
+  });
+}
+template <class T>
+void serve_compare_exchange(array_id id, std::int64_t offset, T expected, T desired, promise<T> to) {
+  at_element<T>(id, static_cast<int>(to.pe), offset, [=](T* place, const std::string& fault) {
+    if (place == nullptr) return to.fail(fault);
+    T before = expected;
+    std::atomic_ref<T>(*place).compare_exchange_strong(before, desired, std::memory_order_relaxed);
+    to.set(before);
+  });
+}
+
+/// A fence has to ask this PE.
+void note_unfenced(std::int32_t pe);
+/// Ready when all puts and updates of this PE have been run where they went.
+future<void> fence_of_pe();
+future<void> barrier_of_all();
+/// Ready when all PEs have called it; this PE's piece is freed then.
+future<void> free_by_all(const std::shared_ptr<local_array>& array);
+
+// ---- sections
+
+/// Copies a box of elements; steps in elements.
+template <int N>
+void copy_box(std::byte* to, const position<N>& to_strides, const std::byte* from, const position<N>& from_strides,
+              const position<N>& extents, std::size_t bytes_of_element) {
+  const auto bytes = static_cast<std::int64_t>(bytes_of_element);
+  const std::int64_t run = extents[N - 1];
+  const auto copy_rows = [&](std::byte* target, const std::byte* source, std::int64_t rows, std::int64_t target_step,
+                             std::int64_t source_step) {
+    if (run == 1 && bytes == 8) {  // a column: a call of memcpy for each would cost more than the copy
+      for (std::int64_t row = 0; row < rows; ++row)
+        std::memcpy(target + row * target_step, source + row * source_step, 8);
+      return;
+    }
+    for (std::int64_t row = 0; row < rows; ++row)
+      std::memcpy(target + row * target_step, source + row * source_step, static_cast<std::size_t>(run * bytes));
+  };
+  if constexpr (N == 1) {
+    copy_rows(to, from, 1, 0, 0);
+  } else {
+    position<N> at;  // of the dimensions before the last two
+    while (true) {
+      copy_rows(to + dot(at, to_strides) * bytes, from + dot(at, from_strides) * bytes, extents[N - 2],
+                to_strides[N - 2] * bytes, from_strides[N - 2] * bytes);
+      int d = N - 3;
+      while (d >= 0 && ++at[d] == extents[d]) at[d--] = 0;
+      if (d < 0) return;
+    }
+  }
+}
+
+/// Calls f(first element, its strides, extents, offset in the box) for the parts of a box on one PE, in one order.
+template <int N, class F>
+void for_each_piece_on(const layout<N>& where, const region<N>& box, std::int32_t pe, F&& f) {
+  where.for_each_piece(box, [&](const tile_piece<N>& piece) {
+    if (piece.pe == pe) f(piece);
+  });
+}
+
+/// The parts of a section, packed one behind the other.
+template <int N>
+buffer<std::byte> pack_section(const typed_array<N>& array, const region<N>& box, std::int32_t pe,
+                               const std::byte* piece_of_pe) {
+  std::int64_t elements = 0;
+  for_each_piece_on(array.where(), box, pe, [&](const tile_piece<N>& piece) { elements += piece.extents.volume(); });
+  buffer<std::byte> packed(static_cast<std::size_t>(elements) * array.bytes_of_element());
+  std::byte* to = packed.data();
+  for_each_piece_on(array.where(), box, pe, [&](const tile_piece<N>& piece) {
+    copy_box<N>(to, row_major_strides(piece.extents),
+                piece_of_pe + piece.offset * static_cast<std::int64_t>(array.bytes_of_element()),
+                array.where().strides_in_tile(), piece.extents, array.bytes_of_element());
+    to += piece.extents.volume() * static_cast<std::int64_t>(array.bytes_of_element());
+  });
+  return packed;
+}
+
+/// A section under way, on the PE that asked for it.
+class section_transfer {
+ public:
+  explicit section_transfer(promise<void> done) : done_(done) {}
+  section_transfer(const section_transfer&) = delete;
+  section_transfer& operator=(const section_transfer&) = delete;
+  virtual ~section_transfer() = default;
+  virtual void unpack(std::int32_t pe, const std::byte* bytes, std::size_t count) = 0;
+  void expect() { ++expected_; }
+  bool take_answer(const std::string& fault) {
+    if (fault_.empty()) fault_ = fault;
+    return --expected_ == 0;
+  }
+  bool expects_any() const { return expected_ != 0; }
+  void finish() {
+    if (fault_.empty())
+      done_.set();
+    else
+      done_.fail(fault_);
+  }
+
+ private:
+  promise<void> done_;
+  int expected_ = 0;
+  std::string fault_;
+};
+
+/// Enters it into the table of this PE; its number goes with the requests.
+std::uint64_t add_transfer(std::unique_ptr<section_transfer> transfer);
+/// The answers.
+void take_section(std::uint64_t number, std::int32_t pe, buffer<std::byte> bytes);
+void take_acknowledgement(std::uint64_t number, std::string fault);
+
+template <int N>
+class section_get final : public section_transfer {
+ public:
+  section_get(promise<void> done, std::shared_ptr<const typed_array<N>> array, const region<N>& box, std::byte* to)
+      : section_transfer(done), array_(std::move(array)), box_(box), to_(to) {}
+  void unpack(std::int32_t pe, const std::byte* bytes, std::size_t count) override {
+    const auto size = static_cast<std::int64_t>(array_->bytes_of_element());
+    const std::byte* const end = bytes + count;
+    for_each_piece_on(array_->where(), box_, pe, [&](const tile_piece<N>& piece) {
+      const std::int64_t length = piece.extents.volume() * size;
+      if (end - bytes < length) refuse("a section that came is shorter than what was asked for");
+      copy_box<N>(to_ + piece.region_offset * size, row_major_strides(box_.extents()), bytes,
+                  row_major_strides(piece.extents), piece.extents, array_->bytes_of_element());
+      bytes += length;
+    });
+  }
+
+ private:
+  std::shared_ptr<const typed_array<N>> array_;
+  region<N> box_;
+  std::byte* to_;
+};
+
+class section_put final : public section_transfer {
+ public:
+  using section_transfer::section_transfer;
+  void unpack(std::int32_t, const std::byte*, std::size_t) override {}
+};
+
+/// The array as one of N dimensions whose region `box` is; null, and a fault: it is another.
+template <int N>
+typed_array<N>* as_typed(local_array* array, const region<N>& box, std::string& fault) {
+  if (!fault.empty()) return nullptr;
+  if (array->dimensions() != N) {
+    fault = describe(array->id()) + " has " + std::to_string(array->dimensions()) +
+            " dimensions; it was accessed as one of " + std::to_string(N);
+    return nullptr;
+  }
+  auto* const typed = static_cast<typed_array<N>*>(array);
+  const region<N> all({}, typed->where().extents());
+  if (box.intersection(all) == box) return typed;
+  fault = "a section lies outside of " + describe(array->id());
+  return nullptr;
+}
+
+template <int N>
+void serve_section_get(array_id id, region<N> box, std::int32_t source, std::uint64_t number) {
+  with_own_piece(id, source, [=](local_array* array, std::string fault) {
+    const auto* const typed = as_typed<N>(array, box, fault);
+    if (typed == nullptr) return tri::send<&take_acknowledgement>(source, number, std::move(fault));
+    const int own = sched::this_pe().number();
+    tri::send<&take_section>(source, number, own, pack_section(*typed, box, own, array->piece_of(own)));
+  });
+}
+
+/// Into the elements of a section: Store(place, value) for each.
+template <class T, int N, class Store>
+void store_section(const typed_array<N>& array, const region<N>& box, std::int32_t pe, std::byte* piece_of_pe,
+                   const std::byte* bytes, std::size_t count, Store&& store_one) {
+  const std::byte* const end = bytes + count;
+  for_each_piece_on(array.where(), box, pe, [&](const tile_piece<N>& piece) {
+    T* const first = reinterpret_cast<T*>(piece_of_pe) + piece.offset;
+    const std::int64_t elements = piece.extents.volume();
+    if (end - bytes < elements * static_cast<std::int64_t>(sizeof(T))) refuse("a section that came is too short");
+    for (std::int64_t i = 0; i < elements; ++i) {
+      T value;
+      std::memcpy(&value, bytes + i * static_cast<std::int64_t>(sizeof(T)), sizeof(T));
+      store_one(first + dot(position_of(i, piece.extents), array.where().strides_in_tile()), value);
+    }
+    bytes += elements * static_cast<std::int64_t>(sizeof(T));
+  });
+}
+
+template <class T, int N>
+void serve_section_put(array_id id, region<N> box, std::int32_t source, std::uint64_t number, bool accumulates,
+                       shared_buffer<std::byte> bytes) {
+  with_own_piece(id, source, [=](local_array* array, std::string fault) {
+    const auto* const typed = as_typed<N>(array, box, fault);
+    if (typed != nullptr && array->type() != &type_mark<T>) fault = fault_of_access(*array, &type_mark<T>, 0, 0);
+    if (fault.empty()) {
+      const int own = sched::this_pe().number();
+      std::byte* const piece = array->piece_of(own);
+      if (!accumulates) {
+        const std::byte* from = bytes.data();
+        for_each_piece_on(typed->where(), box, own, [&](const tile_piece<N>& part) {
+          copy_box<N>(piece + part.offset * static_cast<std::int64_t>(sizeof(T)), typed->where().strides_in_tile(),
+                      from, row_major_strides(part.extents), part.extents, sizeof(T));
+          from += part.extents.volume() * static_cast<std::int64_t>(sizeof(T));
+        });
+      } else if constexpr (is_word<T> && std::is_arithmetic_v<T> && !std::is_same_v<T, bool>) {
+        store_section<T, N>(*typed, box, own, piece, bytes.data(), bytes.size(),
+                            [](T* place, T value) { apply(update::add, place, value); });
+      }
+    }
+    tri::send<&take_acknowledgement>(source, number, std::move(fault));
+  });
+}
+
+}  // namespace tri::arrays
+
+#pragma GCC visibility pop

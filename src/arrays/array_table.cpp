@@ -1,0 +1,189 @@
+#include "arrays/array_table.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+#include <new>
+#include <stdexcept>
+#include <utility>
+
+#include "arrays/host_directory.hpp"
+#include "sched/remote/host_records.hpp"
+#include "trireme/detail/arena/allocate.hpp"
+#include "trireme/detail/objects/pe_objects.hpp"
+#include "trireme/variables.hpp"
+
+namespace tri::arrays {
+namespace {
+pe_local<array_table> table;  // NOLINT(cert-err58-cpp): registration before main, as of all variables of a PE
+}  // namespace
+
+array_table& array_table::here() { return *table; }
+
+host_directory& directory_of_host() {
+  std::atomic<void*>& place = sched::this_pe().job().own_host().array_directory;
+  void* found = place.load(std::memory_order_acquire);  // pairs: arrays.directory
+  if (found != nullptr) return *static_cast<host_directory*>(found);
+  auto* const made = new (arena::allocate(sizeof(host_directory))) host_directory;
+  // release: the empty chains. pairs: arrays.directory
+  if (place.compare_exchange_strong(found, made, std::memory_order_acq_rel, std::memory_order_acquire)) return *made;
+  arena::release(made);
+  return *static_cast<host_directory*>(found);
+}
+
+array_table::~array_table() {
+  early_.clear();
+  while (!arrays_.empty()) free_piece(*std::shared_ptr<local_array>(arrays_.begin()->second));
+}
+
+std::shared_ptr<local_array> array_table::find(array_id id) const {
+  const auto found = arrays_.find(id);
+  return found == arrays_.end() ? nullptr : found->second;
+}
+
+bool array_table::was_freed(array_id id) const {
+  const auto of_partition = freed_.find(partition_of(id));
+  return of_partition != freed_.end() && of_partition->second.contains(number_in_partition(id));
+}
+
+void array_table::enter(const std::shared_ptr<local_array>& array) {
+  const sched::pe& here = sched::this_pe();
+  array->freed_ = was_freed(array->id());
+  if (array->freed_) return;
+  const auto pes = static_cast<std::uint32_t>(here.job().pes_of_host());
+  array->shared_ = &directory_of_host().join(array->id(), pes);
+  array->pieces_ = array->shared_->pieces();
+  array->first_pe_of_host_ = here.job().first_pe_of_host();
+  array->pes_of_host_ = pes;
+  arrays_.emplace(array->id(), array);
+}
+
+void array_table::make_piece(local_array& array) {
+  const sched::pe& here = sched::this_pe();
+  const std::size_t bytes =
+      std::max<std::size_t>(static_cast<std::size_t>(array.elements_here()) * array.bytes_of_element(), 1);
+  auto* const memory = static_cast<std::byte*>(arena::allocate(bytes));
+  std::memset(memory, 0, bytes);  // by its PE: the pages lie on its node of the machine
+  // release: the zeros. pairs: array.piece
+  array.pieces_[here.job().host_pe_number(here.number())].store(memory, std::memory_order_release);
+  array.made_ = true;
+  run_early(array.id());
+}
+
+void array_table::free_piece(local_array& array) {
+  if (array.shared_ == nullptr) return;
+  const sched::pe& here = sched::this_pe();
+  // acq_rel: accesses of other PEs are ordered by the program, or by the barrier of a free by all. pairs: array.piece
+  std::byte* const memory =
+      array.pieces_[here.job().host_pe_number(here.number())].exchange(nullptr, std::memory_order_acq_rel);
+  if (memory != nullptr) arena::release(memory);
+  array.made_ = false;
+  array.freed_ = true;
+  array.pes_of_host_ = 0;  // handles that are left find no piece
+  array.pieces_ = nullptr;
+  directory_of_host().leave(*std::exchange(array.shared_, nullptr));
+  freed_[partition_of(array.id())].insert(number_in_partition(array.id()));
+  arrays_.erase(array.id());
+  run_early(array.id());  // made elsewhere, and freed before this PE made its piece
+}
+
+void array_table::when_made(array_id id, int source, os::unique_function<void()> request) {
+  early_[id].push_back({source, std::move(request)});
+  ++early_of_[source];
+}
+
+void array_table::when_none_waits_of(int source, os::unique_function<void()> answer) {
+  if (early_of_.contains(source))
+    early_fences_.push_back({source, std::move(answer)});
+  else
+    answer();
+}
+
+void array_table::run_early(array_id id) {
+  const auto found = early_.find(id);
+  if (found == early_.end()) return;
+  const auto requests = std::move(found->second);
+  early_.erase(found);
+  for (const early_request& request : requests) {
+    request.run();
+    if (const auto count = early_of_.find(request.source); --count->second == 0) early_of_.erase(count);
+  }
+  const auto fences = std::exchange(early_fences_, {});
+  for (const early_request& fence : fences)
+    when_none_waits_of(fence.source, std::move(const_cast<os::unique_function<void()>&>(fence.run)));
+}
+
+// ---- what this PE has asked of others
+
+namespace {
+void fence_answered_here(std::uint64_t number) { array_table::here().fence_answered(number); }
+void serve_fence(std::int32_t source, std::uint64_t number) {
+  array_table::here().when_none_waits_of(source, [source, number] { tri::send<&fence_answered_here>(source, number); });
+}
+}  // namespace
+
+void array_table::fence(os::unique_function<void()> done) {
+  std::atomic_thread_fence(std::memory_order_seq_cst);  // direct accesses before it, on this host
+  last_unfenced_ = -1;
+  if (unfenced_.empty()) return done();
+  const auto asked = std::exchange(unfenced_, {});
+  const std::uint64_t number = ++asked_;
+  fences_.emplace(number, pending_fence{asked.size(), std::move(done)});
+  for (const std::int32_t pe : asked) tri::send<&serve_fence>(pe, sched::this_pe().number(), number);
+}
+
+void array_table::fence_answered(std::uint64_t number) {
+  const auto found = fences_.find(number);
+  if (found == fences_.end()) refuse(fmt::format("a fence with the number {} was answered, which none has", number));
+  if (--found->second.unanswered != 0) return;
+  const auto done = std::move(found->second.done);
+  fences_.erase(found);
+  done();
+}
+
+std::uint64_t array_table::add_transfer(std::unique_ptr<section_transfer> transfer) {
+  transfers_.emplace(++asked_, std::move(transfer));
+  return asked_;
+}
+
+void array_table::answer_transfer(std::uint64_t number, os::function_ref<std::string(section_transfer&)> take) {
+  const auto found = transfers_.find(number);
+  if (found == transfers_.end())
+    refuse(fmt::format("a transfer with the number {} was answered, which none has", number));
+  if (!found->second->take_answer(take(*found->second))) return;
+  const auto transfer = std::move(found->second);
+  transfers_.erase(found);
+  transfer->finish();
+}
+
+// ---- what programs are compiled against
+
+local_array::local_array(array_id id, const void* type, std::size_t bytes_of_element, int dimensions)
+    : id_(id), type_(type), bytes_of_element_(bytes_of_element), dimensions_(dimensions) {}
+local_array::~local_array() = default;
+
+void local_array::report_freed() const { throw std::logic_error(describe(id_) + " was freed"); }
+
+std::string describe(array_id id) {
+  const std::uint64_t number = number_in_partition(id);
+  if (partition_of(id) == 0) return fmt::format("global array {} of those made by all PEs", number);
+  return fmt::format("global array {} of those made by PE {}", number, partition_of(id) - 1);
+}
+
+machine_shape machine_of_job() {
+  const sched::runtime& job = sched::this_pe().job();
+  machine_shape shape{.pes = job.pes(), .hosts = job.hosts()};
+  for (int host = 1; host < job.hosts(); ++host)
+    if (job.processes_of_host(host) != job.processes_of_host(0)) shape.hosts = 0;  // runs of different lengths
+  return shape;
+}
+
+array_id next_id_of_all() { return array_table::here().next_id_of_all(); }
+array_id next_own_id() { return array_table::here().next_own_id(sched::this_pe().number()); }
+std::shared_ptr<local_array> find_array(array_id id) { return array_table::here().find(id); }
+bool was_freed(array_id id) { return array_table::here().was_freed(id); }
+void enter_array(const std::shared_ptr<local_array>& array) { array_table::here().enter(array); }
+void make_piece(local_array& array) { array_table::here().make_piece(array); }
+void free_piece(local_array& array) { array_table::here().free_piece(array); }
+}  // namespace tri::arrays

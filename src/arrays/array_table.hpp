@@ -1,0 +1,86 @@
+// The arrays of one PE, by name: those that it has made, and those whose handles came in messages. Requests for an
+// array that this PE has not made yet wait here (Farreras 2008 leaves that open; without it a request that overtakes
+// the notice of a creation would be lost).
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <unordered_map>
+#include <unordered_set>
+#include <vector>
+
+#include "objects/location/number_set.hpp"
+#include "trireme/detail/arrays/local_array.hpp"
+#include "trireme/detail/arrays/requests.hpp"
+#include "trireme/detail/os/function_ref.hpp"
+#include "trireme/detail/os/unique_function.hpp"
+
+namespace tri::arrays {
+
+class host_directory;
+
+/// Of one PE, used by its thread.
+class array_table {
+ public:
+  static array_table& here();
+
+  array_table() = default;
+  array_table(const array_table&) {}  // of the empty one that pe_local copies
+  array_table& operator=(const array_table&) = delete;
+  ~array_table();
+
+  array_id next_id_of_all() { return id_of(0, made_by_all_++); }
+  array_id next_own_id(int pe) { return id_of(static_cast<std::uint64_t>(pe) + 1, made_alone_++); }
+  std::shared_ptr<local_array> find(array_id id) const;
+  bool was_freed(array_id id) const;
+  void enter(const std::shared_ptr<local_array>& array);
+  void make_piece(local_array& array);
+  void free_piece(local_array& array);
+  /// Keeps a request of PE `source` until this PE has made its piece of the array, or freed it.
+  void when_made(array_id id, int source, os::unique_function<void()> request);
+  /// Runs `answer` when no request of this PE waits here.
+  void when_none_waits_of(int source, os::unique_function<void()> answer);
+
+  // What this PE has asked of others.
+  void note_unfenced(std::int32_t pe) {
+    if (pe != last_unfenced_) [[unlikely]]
+      unfenced_.insert(last_unfenced_ = pe);
+  }
+  /// Runs `done` when all puts and updates so far have been run where they went.
+  void fence(os::unique_function<void()> done);
+  void fence_answered(std::uint64_t number);
+  std::uint64_t add_transfer(std::unique_ptr<section_transfer> transfer);
+  /// `take` returns the fault of the answer. The last answer ends the transfer.
+  void answer_transfer(std::uint64_t number, os::function_ref<std::string(section_transfer&)> take);
+
+ private:
+  struct early_request {
+    int source;
+    os::unique_function<void()> run;
+  };
+  struct pending_fence {
+    std::size_t unanswered;
+    os::unique_function<void()> done;
+  };
+  void run_early(array_id id);
+
+  std::uint64_t made_by_all_ = 0;
+  std::uint64_t made_alone_ = 0;
+  std::unordered_map<array_id, std::shared_ptr<local_array>> arrays_;
+  std::map<std::uint64_t, objects::number_set> freed_;  // by partition
+  std::unordered_map<array_id, std::vector<early_request>> early_;
+  std::unordered_map<int, std::size_t> early_of_;  // by source
+  std::vector<early_request> early_fences_;
+  std::unordered_set<std::int32_t> unfenced_;  // PEs that got puts and updates since the last fence
+  std::int32_t last_unfenced_ = -1;
+  std::uint64_t asked_ = 0;  // fences and transfers
+  std::unordered_map<std::uint64_t, pending_fence> fences_;
+  std::unordered_map<std::uint64_t, std::unique_ptr<section_transfer>> transfers_;
+};
+
+/// The directory of this host; made at its first use.
+host_directory& directory_of_host();
+
+}  // namespace tri::arrays

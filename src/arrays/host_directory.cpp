@@ -1,0 +1,46 @@
+#include "arrays/host_directory.hpp"
+
+#include <mutex>
+#include <new>
+
+#include "trireme/detail/arena/allocate.hpp"
+#include "trireme/index.hpp"
+
+namespace tri::arrays {
+
+host_pieces*& host_directory::chain_of(array_id id) { return chain_[objects::finalize_hash(id) % chains]; }
+
+host_pieces& host_directory::join(array_id id, std::uint32_t pes) {
+  std::lock_guard guard(lock_);
+  host_pieces*& chain = chain_of(id);
+  for (host_pieces* record = chain; record != nullptr; record = record->next)
+    if (record->id == id) {
+      ++record->users;
+      return *record;
+    }
+  auto* const made = new (arena::allocate(host_pieces::bytes_for(pes))) host_pieces{id, chain, 1, pes};
+  for (std::uint32_t i = 0; i < pes; ++i) new (made->pieces() + i) std::atomic<std::byte*>(nullptr);
+  chain = made;
+  arrays_.fetch_add(1, std::memory_order_relaxed);  // relaxed: as in arrays()
+  return *made;
+}
+
+void host_directory::leave(host_pieces& record) {
+  std::lock_guard guard(lock_);
+  if (--record.users != 0) return;
+  host_pieces** link = &chain_of(record.id);
+  while (*link != &record) link = &(*link)->next;
+  *link = record.next;
+  arena::release(&record);
+  arrays_.fetch_sub(1, std::memory_order_relaxed);  // relaxed: as in arrays()
+}
+
+std::size_t host_directory::bytes() {
+  std::lock_guard guard(lock_);
+  std::size_t sum = 0;
+  for (const host_pieces* chain : chain_)
+    for (; chain != nullptr; chain = chain->next) sum += chain->bytes();
+  return sum;
+}
+
+}  // namespace tri::arrays

@@ -1,0 +1,108 @@
+#include "trireme/detail/arrays/layout.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <limits>
+#include <span>
+#include <stdexcept>
+#include <string>
+
+namespace tri::arrays {
+namespace {
+
+std::string list(const std::int64_t* values, int count) {
+  return fmt::format("({})", fmt::join(std::span(values, static_cast<std::size_t>(count)), ", "));
+}
+
+[[noreturn]] void refuse(const std::string& text) { throw std::invalid_argument("global array: " + text); }
+
+// The sum of the edges of a block, of which the surface grows; each extent is divided by its part of the grid.
+double edges_of_block(const std::int64_t* extents, const std::int64_t* grid, int dimensions) {
+  double volume = 1;
+  for (int d = 0; d < dimensions; ++d) volume *= static_cast<double>((extents[d] + grid[d] - 1) / grid[d]);
+  double surface = 0;
+  for (int d = 0; d < dimensions; ++d) surface += volume / static_cast<double>((extents[d] + grid[d] - 1) / grid[d]);
+  return surface;
+}
+
+void try_grids(const std::int64_t* extents, int dimensions, int d, std::int64_t left, std::int64_t* tried,
+               double& best_edges, std::int64_t* best) {
+  if (d + 1 == dimensions) {
+    tried[d] = left;
+    const double edges = edges_of_block(extents, tried, dimensions);
+    if (edges < best_edges) {
+      best_edges = edges;
+      std::copy_n(tried, dimensions, best);
+    }
+    return;
+  }
+  for (std::int64_t part = left; part >= 1; --part) {  // the first dimension gets most: rows stay long
+    if (left % part != 0) continue;
+    tried[d] = part;
+    try_grids(extents, dimensions, d + 1, left / part, tried, best_edges, best);
+  }
+}
+
+}  // namespace
+
+void check_extents(const std::int64_t* extents, int dimensions, std::size_t bytes_of_element) {
+  std::int64_t elements = 1;
+  for (int d = 0; d < dimensions; ++d) {
+    if (extents[d] < 1) refuse(fmt::format("its extents are {}; each must be at least 1", list(extents, dimensions)));
+    // Paddings may double each dimension, and bytes must fit into 63 bits.
+    if (__builtin_mul_overflow(elements, extents[d], &elements) ||
+        elements > std::numeric_limits<std::int64_t>::max() / 128 / static_cast<std::int64_t>(bytes_of_element))
+      refuse(fmt::format("its extents are {}, with elements of {} bytes: more than can be addressed",
+                         list(extents, dimensions), bytes_of_element));
+  }
+}
+
+void check_tile(const std::int64_t* extents, const std::int64_t* tile, int dimensions) {
+  for (int d = 0; d < dimensions; ++d)
+    if (tile[d] < 1 || tile[d] > extents[d])
+      refuse(fmt::format("its tiles are {}; each extent must be 1 to that of the array, {}", list(tile, dimensions),
+                         list(extents, dimensions)));
+}
+
+void check_grid(const std::int64_t* grid, int dimensions, std::int32_t pes) {
+  if (grid == nullptr) refuse("it is given tiles of hosts and a grid of PEs; only one of both may be given");
+  std::int64_t volume = 1;
+  for (int d = 0; d < dimensions; ++d) {
+    if (grid[d] < 1 || volume > pes)
+      refuse(fmt::format("its grid is {}; each number must be at least 1, and the product at most {}, the PEs",
+                         list(grid, dimensions), pes));
+    volume *= grid[d];
+  }
+  if (volume > pes) refuse(fmt::format("its grid is {}, {} PEs; there are {}", list(grid, dimensions), volume, pes));
+}
+
+void check_host_tile(const std::int64_t* tile, const std::int64_t* host_tile, int dimensions,
+                     const machine_shape& machine) {
+  if (machine.hosts == 0)
+    refuse("it is given tiles of hosts, which need as many PEs on each host; in this job they differ");
+  for (int d = 0; d < dimensions; ++d)
+    if (host_tile[d] < 1 || host_tile[d] % tile[d] != 0)
+      refuse(fmt::format("its tiles of hosts are {}; each extent must be a multiple of that of its tiles, {}",
+                         list(host_tile, dimensions), list(tile, dimensions)));
+}
+
+void choose_grid(const std::int64_t* extents, int dimensions, std::int32_t pes, std::int64_t* grid) {
+  std::array<std::int64_t, most_array_dimensions> tried{};
+  double edges = std::numeric_limits<double>::infinity();
+  try_grids(extents, dimensions, 0, pes, tried.data(), edges, grid);
+  for (int d = 0; d < dimensions; ++d) grid[d] = std::min(grid[d], extents[d]);  // no PE along an edge of none
+}
+
+void report_outside(const std::int64_t* at, const std::int64_t* extents, int dimensions) {
+  throw std::out_of_range(fmt::format("global array: there is no element {}; the extents are {}", list(at, dimensions),
+                                      list(extents, dimensions)));
+}
+
+void report_region(const std::int64_t* first, const std::int64_t* last, const std::int64_t* extents, int dimensions) {
+  throw std::out_of_range(fmt::format("global array: the region from {} to {} does not lie in the extents {}",
+                                      list(first, dimensions), list(last, dimensions), list(extents, dimensions)));
+}
+
+}  // namespace tri::arrays

@@ -1,0 +1,97 @@
+#include "trireme/detail/arrays/requests.hpp"
+
+#include <fmt/format.h>
+
+#include <utility>
+
+#include "arrays/array_table.hpp"
+#include "objects/teams/local_teams.hpp"
+#include "trireme/detail/objects/team_collective.hpp"
+
+namespace tri::arrays {
+namespace {
+
+void complete(const promise<void>& to, const std::exception_ptr& error) {
+  if (error == nullptr) return to.set();
+  try {
+    std::rethrow_exception(error);
+  } catch (const std::exception& what) {
+    to.fail(what.what());
+  }
+}
+
+/// When all PEs have come here; on this PE.
+void at_barrier(os::unique_function<void(std::exception_ptr)> completed) {
+  sched::pe& here = sched::this_pe();
+  const auto world = objects::team_here(here, objects::local_teams::world);
+  objects::start_collective<objects::team_barrier>(
+      here, *world, 0, {},
+      [completed = std::move(completed)](std::exception_ptr error, std::monostate*) { completed(std::move(error)); });
+}
+
+}  // namespace
+
+// ---- of the PE that has the elements
+
+void with_own_piece(array_id id, int source, os::unique_function<void(local_array*, const std::string&)> use) {
+  array_table& table = array_table::here();
+  const std::shared_ptr<local_array> array = table.find(id);
+  if (array != nullptr && array->is_made()) return use(array.get(), {});
+  if (table.was_freed(id)) return use(nullptr, describe(id) + " was freed");
+  table.when_made(id, source,
+                  [id, source, use = std::move(use)]() mutable { with_own_piece(id, source, std::move(use)); });
+}
+
+std::string fault_of_access(const local_array& array, const void* type, std::int64_t offset, std::int64_t count) {
+  if (array.type() != type) return describe(array.id()) + " has elements of another type";
+  if (offset < 0 || offset + count > array.elements_here())
+    return fmt::format("{}: elements {} to {} of a piece were accessed, which has {}", describe(array.id()), offset,
+                       offset + count, array.elements_here());
+  return {};
+}
+
+void refuse(const std::string& fault) { sched::this_pe().job().fail(fault); }
+
+// ---- of the PE that asks
+
+void note_unfenced(std::int32_t pe) { array_table::here().note_unfenced(pe); }
+
+future<void> fence_of_pe() {
+  future<void> result;
+  array_table::here().fence([to = result.get_promise()] { to.set(); });
+  return result;
+}
+
+future<void> barrier_of_all() {
+  future<void> result;
+  array_table::here().fence(
+      [to = result.get_promise()] { at_barrier([to](std::exception_ptr error) { complete(to, error); }); });
+  return result;
+}
+
+future<void> free_by_all(const std::shared_ptr<local_array>& array) {
+  array->check_usable();
+  future<void> result;
+  array_table::here().fence([to = result.get_promise(), array] {
+    at_barrier([to, array](std::exception_ptr error) {
+      free_piece(*array);
+      complete(to, error);
+    });
+  });
+  return result;
+}
+
+std::uint64_t add_transfer(std::unique_ptr<section_transfer> transfer) {
+  return array_table::here().add_transfer(std::move(transfer));
+}
+void take_section(std::uint64_t number, std::int32_t pe, buffer<std::byte> bytes) {
+  array_table::here().answer_transfer(number, [&](section_transfer& transfer) {
+    transfer.unpack(pe, bytes.data(), bytes.size());
+    return std::string();
+  });
+}
+void take_acknowledgement(std::uint64_t number, std::string fault) {
+  array_table::here().answer_transfer(number, [&](section_transfer&) { return std::move(fault); });
+}
+
+}  // namespace tri::arrays
