@@ -65,7 +65,7 @@ class element_reference {
     if (here_ != nullptr)
       result.get_promise().set(arrays::load(here_));
     else
-      tri::send<&arrays::serve_get<T>>(where_.pe, array_->id(), where_.offset, result.get_promise());
+      arrays::request<&arrays::serve_get<T>>(where_.pe, array_->id(), where_.offset, result.get_promise());
     return result;
   }
   const element_reference& operator=(const T& value) const {
@@ -73,7 +73,7 @@ class element_reference {
       arrays::store(here_, value);
       return *this;
     }
-    tri::send<&arrays::serve_put<T>>(where_.pe, array_->id(), where_.offset, value, own_pe());
+    arrays::request<&arrays::serve_put<T>>(where_.pe, array_->id(), where_.offset, value);
     arrays::note_unfenced(where_.pe);
     return *this;
   }
@@ -105,8 +105,8 @@ class element_reference {
       return before;
     }
     future<T> result;
-    tri::send<&arrays::serve_compare_exchange<T>>(where_.pe, array_->id(), where_.offset, expected, desired,
-                                                  result.get_promise());
+    arrays::request<&arrays::serve_compare_exchange<T>>(where_.pe, array_->id(), where_.offset, expected, desired,
+                                                        result.get_promise());
     return result.get();
   }
 
@@ -116,13 +116,12 @@ class element_reference {
   T* local() const { return here_; }
 
  private:
-  static std::int32_t own_pe() { return sched::this_pe().number(); }
   const element_reference& update(arrays::update what, T value) const {
     if (here_ != nullptr) [[likely]] {
       arrays::apply(what, here_, value);
       return *this;
     }
-    tri::send<&arrays::serve_update<T>>(where_.pe, array_->id(), where_.offset, value, own_pe(), what);
+    arrays::request<&arrays::serve_update<T>>(where_.pe, array_->id(), where_.offset, value, what);
     arrays::note_unfenced(where_.pe);
     return *this;
   }
@@ -136,8 +135,8 @@ class element_reference {
     if (here_ != nullptr)
       result.get_promise().set(arrays::apply(what, here_, value));
     else
-      tri::send<&arrays::serve_fetching_update<T>>(where_.pe, array_->id(), where_.offset, value, what,
-                                                   result.get_promise());
+      arrays::request<&arrays::serve_fetching_update<T>>(where_.pe, array_->id(), where_.offset, value,
+                                                         result.get_promise(), what);
     return result;
   }
   T* here_;
@@ -239,7 +238,7 @@ class global_array {
                           piece.extents, sizeof(T));
     });
     ask(std::move(transfer), others, [&](std::int32_t pe, std::uint64_t number) {
-      tri::send<&arrays::serve_section_get<N>>(pe, array_->id(), box, sched::this_pe().number(), number);
+      arrays::request<&arrays::serve_section_get<N>>(pe, array_->id(), box, number);
     });
     return result;
   }
@@ -340,8 +339,8 @@ class global_array {
     });
     ask(std::make_unique<arrays::section_put>(result.get_promise()), others,
         [&](std::int32_t pe, std::uint64_t number) {
-          tri::send<&arrays::serve_section_put<T, N>>(pe, array_->id(), box, sched::this_pe().number(), number,
-                                                      accumulates, packed_for(pe, box, bytes));
+          arrays::request<&arrays::serve_section_put<T, N>>(pe, array_->id(), box, number, accumulates,
+                                                            packed_for(pe, box, bytes));
         });
     return result;
   }

@@ -21,6 +21,10 @@ pe_local<array_table> table;  // NOLINT(cert-err58-cpp): registration before mai
 
 array_table& array_table::here() { return *table; }
 
+namespace {
+std::atomic<std::uint32_t>& own_early_requests() { return sched::this_pe().record().early_requests; }
+}  // namespace
+
 host_directory& directory_of_host() {
   std::atomic<void*>& place = sched::this_pe().job().own_host().array_directory;
   void* found = place.load(std::memory_order_acquire);  // pairs: arrays.directory
@@ -62,23 +66,22 @@ void array_table::enter(const std::shared_ptr<local_array>& array) {
 void array_table::make_piece(local_array& array) {
   const sched::pe& here = sched::this_pe();
   const std::size_t bytes =
-      std::max<std::size_t>(static_cast<std::size_t>(array.elements_here()) * array.bytes_of_element(), 1);
+      std::max<std::size_t>(static_cast<std::size_t>(array.elements_on(here.number())) * array.bytes_of_element(), 1);
   auto* const memory = static_cast<std::byte*>(arena::allocate(bytes));
   std::memset(memory, 0, bytes);  // by its PE: the pages lie on its node of the machine
-  // release: the zeros. pairs: array.piece
-  array.pieces_[here.job().host_pe_number(here.number())].store(memory, std::memory_order_release);
-  array.made_ = true;
+  array.own_piece_ = memory;
+  // First what has waited: what others do by themselves, as soon as they see the piece, comes later.
   run_early(array.id());
+  // release: the zeros, and that. pairs: array.piece
+  array.pieces_[here.job().host_pe_number(here.number())].store(memory, std::memory_order_release);
 }
 
 void array_table::free_piece(local_array& array) {
   if (array.shared_ == nullptr) return;
   const sched::pe& here = sched::this_pe();
-  // acq_rel: accesses of other PEs are ordered by the program, or by the barrier of a free by all. pairs: array.piece
-  std::byte* const memory =
-      array.pieces_[here.job().host_pe_number(here.number())].exchange(nullptr, std::memory_order_acq_rel);
-  if (memory != nullptr) arena::release(memory);
-  array.made_ = false;
+  // relaxed: the program, or the barrier of a free by all, orders the accesses of others
+  array.pieces_[here.job().host_pe_number(here.number())].store(nullptr, std::memory_order_relaxed);
+  if (array.own_piece_ != nullptr) arena::release(std::exchange(array.own_piece_, nullptr));
   array.freed_ = true;
   array.pes_of_host_ = 0;  // handles that are left find no piece
   array.pieces_ = nullptr;
@@ -91,6 +94,8 @@ void array_table::free_piece(local_array& array) {
 void array_table::when_made(array_id id, int source, os::unique_function<void()> request) {
   early_[id].push_back({source, std::move(request)});
   ++early_of_[source];
+  // relaxed: a fence that follows finds it through the count of deferred requests, or comes to this PE
+  own_early_requests().fetch_add(1, std::memory_order_relaxed);
 }
 
 void array_table::when_none_waits_of(int source, os::unique_function<void()> answer) {
@@ -108,6 +113,8 @@ void array_table::run_early(array_id id) {
   for (const early_request& request : requests) {
     request.run();
     if (const auto count = early_of_.find(request.source); --count->second == 0) early_of_.erase(count);
+    // release: what it did comes before a fence that another PE serves. pairs: arrays.early_requests
+    own_early_requests().fetch_sub(1, std::memory_order_release);
   }
   const auto fences = std::exchange(early_fences_, {});
   for (const early_request& fence : fences)
@@ -117,10 +124,24 @@ void array_table::run_early(array_id id) {
 // ---- what this PE has asked of others
 
 namespace {
+
 void fence_answered_here(std::uint64_t number) { array_table::here().fence_answered(number); }
-void serve_fence(std::int32_t source, std::uint64_t number) {
-  array_table::here().when_none_waits_of(source, [source, number] { tri::send<&fence_answered_here>(source, number); });
+
+void serve_fence(sched::pe&, sched::envelope& message) {
+  array_table::here().when_none_waits_of(static_cast<int>(message.source),
+                                         [source = static_cast<int>(message.source), number = message.element] {
+                                           tri::send<&fence_answered_here>(source, number);
+                                         });
 }
+// Requests before it have run, unless the receiver keeps some: then that answers.
+bool may_serve_fence(const sched::pe& here, const sched::envelope&, int receiver) {
+  // acquire: what those have done. pairs: arrays.early_requests
+  return here.job().record_of(receiver)->early_requests.load(std::memory_order_acquire) == 0;
+}
+const std::uint32_t fence_handler =
+    sched::register_handler(&serve_fence, "fence of global arrays", nullptr, nullptr, nullptr, nullptr, nullptr,
+                            objects::form_of<std::tuple<>>(), &may_serve_fence);
+
 }  // namespace
 
 void array_table::fence(os::unique_function<void()> done) {
@@ -130,7 +151,10 @@ void array_table::fence(os::unique_function<void()> done) {
   const auto asked = std::exchange(unfenced_, {});
   const std::uint64_t number = ++asked_;
   fences_.emplace(number, pending_fence{asked.size(), std::move(done)});
-  for (const std::int32_t pe : asked) tri::send<&serve_fence>(pe, sched::this_pe().number(), number);
+  sched::pe& here = sched::this_pe();
+  for (const std::int32_t pe : asked)
+    objects::post_packed(here, pe, fence_handler, 0, number,
+                         objects::pack_arguments<std::tuple<>>(here, here.is_in_this_process(pe), false));
 }
 
 void array_table::fence_answered(std::uint64_t number) {

@@ -66,8 +66,8 @@ class array_table {
   };
   void run_early(array_id id);
 
-  std::uint64_t made_by_all_ = 0;
-  std::uint64_t made_alone_ = 0;
+  std::uint64_t made_by_all_ = 1;
+  std::uint64_t made_alone_ = 1;
   std::unordered_map<array_id, std::shared_ptr<local_array>> arrays_;
   std::map<std::uint64_t, objects::number_set> freed_;  // by partition
   std::unordered_map<array_id, std::vector<early_request>> early_;

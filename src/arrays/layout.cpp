@@ -18,12 +18,17 @@ std::string list(const std::int64_t* values, int count) {
 
 [[noreturn]] void refuse(const std::string& text) { throw std::invalid_argument("global array: " + text); }
 
-// The sum of the edges of a block, of which the surface grows; each extent is divided by its part of the grid.
+// The surface of a block; each extent is divided by its part of the grid.
 double edges_of_block(const std::int64_t* extents, const std::int64_t* grid, int dimensions) {
+  std::array<double, most_array_dimensions> edge{};
   double volume = 1;
-  for (int d = 0; d < dimensions; ++d) volume *= static_cast<double>((extents[d] + grid[d] - 1) / grid[d]);
+  for (int d = 0; d < dimensions; ++d) {
+    const std::int64_t rounded_up = (extents[d] + grid[d] - 1) / grid[d];
+    edge[static_cast<std::size_t>(d)] = static_cast<double>(rounded_up);
+    volume *= static_cast<double>(rounded_up);
+  }
   double surface = 0;
-  for (int d = 0; d < dimensions; ++d) surface += volume / static_cast<double>((extents[d] + grid[d] - 1) / grid[d]);
+  for (int d = 0; d < dimensions; ++d) surface += volume / edge[static_cast<std::size_t>(d)];
   return surface;
 }
 

@@ -33,20 +33,29 @@ void at_barrier(os::unique_function<void(std::exception_ptr)> completed) {
 
 // ---- of the PE that has the elements
 
-void with_own_piece(array_id id, int source, os::unique_function<void(local_array*, const std::string&)> use) {
+void with_piece(array_id id, int source, piece_use use) {
   array_table& table = array_table::here();
   const std::shared_ptr<local_array> array = table.find(id);
-  if (array != nullptr && array->is_made()) return use(array.get(), {});
-  if (table.was_freed(id)) return use(nullptr, describe(id) + " was freed");
-  table.when_made(id, source,
-                  [id, source, use = std::move(use)]() mutable { with_own_piece(id, source, std::move(use)); });
+  const int owner = sched::this_pe().serves();
+  if (array != nullptr) {
+    std::byte* const piece = owner == sched::this_pe().number() ? array->own_piece() : array->piece_of(owner);
+    if (piece != nullptr) return use(array.get(), piece, {});
+  }
+  if (table.was_freed(id)) return use(nullptr, nullptr, describe(id) + " was freed");
+  table.when_made(id, source, [id, source, use = std::move(use)]() mutable { with_piece(id, source, std::move(use)); });
 }
 
-std::string fault_of_access(const local_array& array, const void* type, std::int64_t offset, std::int64_t count) {
+bool may_serve(const sched::pe&, const sched::envelope& request, int receiver) {
+  const std::shared_ptr<local_array> array = array_table::here().find(request.element);
+  return array != nullptr && array->piece_of(receiver) != nullptr;
+}
+
+std::string fault_of_access(const local_array& array, const void* type, std::int32_t pe, std::int64_t offset,
+                            std::int64_t count) {
   if (array.type() != type) return describe(array.id()) + " has elements of another type";
-  if (offset < 0 || offset + count > array.elements_here())
+  if (offset < 0 || offset + count > array.elements_on(pe))
     return fmt::format("{}: elements {} to {} of a piece were accessed, which has {}", describe(array.id()), offset,
-                       offset + count, array.elements_here());
+                       offset + count, array.elements_on(pe));
   return {};
 }
 
@@ -65,7 +74,7 @@ future<void> fence_of_pe() {
 future<void> barrier_of_all() {
   future<void> result;
   array_table::here().fence(
-      [to = result.get_promise()] { at_barrier([to](std::exception_ptr error) { complete(to, error); }); });
+      [to = result.get_promise()] { at_barrier([to](const std::exception_ptr& error) { complete(to, error); }); });
   return result;
 }
 
@@ -73,7 +82,7 @@ future<void> free_by_all(const std::shared_ptr<local_array>& array) {
   array->check_usable();
   future<void> result;
   array_table::here().fence([to = result.get_promise(), array] {
-    at_barrier([to, array](std::exception_ptr error) {
+    at_barrier([to, array](const std::exception_ptr& error) {
       free_piece(*array);
       complete(to, error);
     });

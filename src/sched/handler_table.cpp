@@ -17,8 +17,8 @@ std::vector<handler_row>& rows() {
 
 std::uint32_t register_handler(handler_function run, std::string name, handler_function make_portable,
                                handler_function drop, refusal_function refuse, handler_function make_remote,
-                               arrival_function at_host, message_form form) {
-  rows().push_back({run, std::move(name), make_portable, drop, refuse, make_remote, at_host, form});
+                               arrival_function at_host, message_form form, service_function may_be_served) {
+  rows().push_back({run, std::move(name), make_portable, drop, refuse, make_remote, at_host, form, may_be_served});
   return static_cast<std::uint32_t>(rows().size() - 1);
 }
 

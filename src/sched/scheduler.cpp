@@ -85,10 +85,18 @@ void scheduler::send_later(std::int64_t delay_ns, const envelope& message) {
 // it waits for may be behind it at its sender.
 void scheduler::run_counted(envelope& message) {
   const std::uint8_t count = message.flags & envelope::any_count;
+  const bool is_deferred = (message.flags & envelope::is_deferred) != 0;
   const std::uint64_t bytes = wire_link::cost_of(message);
-  message.flags &= static_cast<std::uint8_t>(~envelope::any_count);
+  message.flags &= static_cast<std::uint8_t>(~(envelope::any_count | envelope::is_deferred));
   run(message);
   release_memory(count, bytes);
+  if (is_deferred) wire_->deferred_request_ran(local_number_);
+}
+
+void scheduler::serve(int destination, envelope& message) {
+  serves_ = destination;
+  run(message);
+  serves_ = number_;
 }
 
 void scheduler::release_memory(std::uint8_t count, std::uint64_t bytes) {

@@ -36,6 +36,8 @@ class scheduler final : public pe {
   void add_idle_hook(os::unique_function<bool()> hook) override { idle_hooks_.push_back(std::move(hook)); }
   void switch_trace(bool on) override;
 
+  /// Runs a request for a PE of this process, between two messages; by the thread that makes progress on the wire.
+  void serve(int destination, envelope& message);
   /// One step: true if anything was done.
   bool step();
   /// After the last step: lets go of every message that still waits here, in whatever queue, and of those of the node.

@@ -326,6 +326,27 @@ std::vector<os::packet_socket> connect_through_library(const job_hosts& hosts) {
   return first;
 }
 
+// Nonblocking: libraries give such operations tags of their own, so ranks without us do not match it by a blocking one.
+void bootstrap_exchange::meet() const {
+  if (connected_) return;
+  const moment until = after(limits_.to_speak);
+  const bool is_limited = limits_.to_speak.count() > 0;
+  int mine = 1;
+  int all = 0;
+  MPI_Request request = MPI_REQUEST_NULL;
+  PMPI_Iallreduce(&mine, &all, 1, MPI_INT, MPI_BAND, MPI_COMM_WORLD, &request);
+  for (int done = 0;;) {
+    PMPI_Test(&request, &done, MPI_STATUS_IGNORE);
+    if (done != 0) break;
+    if (is_limited && clock::now() > until)
+      abort_job(fmt::format(
+          "rank {} has waited {} s in MPI_Init for other ranks of the job (TRIREME_MPI_START_TIMEOUT); 'trireme exec' "
+          "must stand before every program of the job, on each host, with the same settings",
+          rank_, limits_.to_speak.count()));
+    std::this_thread::yield();
+  }
+}
+
 std::string bootstrap_exchange::silence_of(const os::packet_socket& other, std::chrono::seconds limit) const {
   std::size_t rank = 0;
   if (rank_ == 0)

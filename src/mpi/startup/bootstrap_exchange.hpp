@@ -35,6 +35,9 @@ class bootstrap_exchange {
   /// The message about that: for rank 0, and for ranks that did not find it.
   const std::string& failure() const { return failure_; }
 
+  /// Waits until all ranks have come here, unless connected; before the first collective operation. Ranks that run
+  /// without us never come, and would take those operations for the program's: then the job ends with a line.
+  void meet() const;
   /// Collective over the job, unless connected. `pretended` as for find_job_hosts.
   void find_hosts(int pretended) {
     if (!connected_) hosts_ = find_job_hosts(rank_, ranks_, pretended);

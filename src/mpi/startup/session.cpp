@@ -261,6 +261,7 @@ struct session::starting {
       if (!bootstrap.failure().empty()) say_why(bootstrap.failure());
       return false;
     }
+    bootstrap.meet();
     if (!all_agree(!is_switched_off())) return false;
     const std::optional<wrapper> wrapped = wrapper_in_front();
     if (!all_agree(!wrapped)) {

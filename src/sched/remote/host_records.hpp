@@ -19,6 +19,8 @@ namespace tri::sched {
 struct pe_record {
   inbox_shared* inbox;
   counter_block counters;
+  /// Requests that this PE keeps until it can serve them (of a layer above); changed by its thread.
+  std::atomic<std::uint32_t> early_requests{0};
 };
 
 /// A number that several threads of a process add to: figures that tests and reports read.

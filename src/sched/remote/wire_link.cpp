@@ -40,6 +40,11 @@ wire::wire_choice chosen_wire(const runtime& job) {
                            wire::network_of_this_host());
 }
 
+std::vector<service_function> services_of_handlers() {
+  std::vector<service_function> services;
+  for (const handler_row& row : handler_table()) services.push_back(row.may_be_served);
+  return services;
+}
 std::vector<message_form> forms_of_handlers() {
   std::vector<message_form> forms;
   for (const handler_row& row : handler_table()) forms.push_back(row.form);
@@ -82,6 +87,8 @@ wire_link::wire_link(process_runtime& job)
              .process = job.process(),
              .first_pe = std::int64_t{job.process()} * job.pes_per_process(),
              .own_pes = job.pes_per_process()},
+      services_(services_of_handlers()),
+      deferred_(static_cast<std::size_t>(job.pes_per_process())),
       creation_fence_(job.own_host().creations, host_tree(job.hosts(), job.host(), 0).children(job.host())) {
   const wire::wire_choice chosen = chosen_wire(job);
   options_.transports = chosen.transports;
@@ -477,11 +484,30 @@ void wire_link::take(wire::peer_number from, const packet_header& header, const 
   own_process_.between_hosts.kept_for_creations.add();
 }
 
-void wire_link::place(reach to, int destination, const envelope& message) {
-  if (to == reach::one_pe) return deliver(destination, message);
+void wire_link::place(reach to, int destination, envelope message) {
+  if (to == reach::one_pe) {
+    if (services_[message.handler] != nullptr && serve(destination, message)) return;
+    return deliver(destination, message);
+  }
   if (to == reach::all_pes_of_hosts) return to_pes_of_host(message);
   own_process_.nodes->push(message);
   own_process_.wake(1);
+}
+
+// A communication thread is no PE. Behind a request that waits at its receiver others must wait, too, whatever array
+// they are for: only the receiver knows.
+bool wire_link::serve(int destination, envelope& message) {
+  auto* const here = static_cast<scheduler*>(detail::this_pe);
+  auto& waiting = deferred_[static_cast<std::size_t>(destination % job_.pes_per_process())];
+  // relaxed: see expect_ends. acquire: what those have done. pairs: wire_link.deferred
+  if (here != nullptr && !ending_.load(std::memory_order_relaxed) && waiting.load(std::memory_order_acquire) == 0 &&
+      services_[message.handler](*here, message, destination)) {
+    here->serve(destination, message);
+    return true;
+  }
+  waiting.fetch_add(1, std::memory_order_relaxed);  // relaxed: read by this thread, or the next that makes progress
+  message.flags |= envelope::is_deferred;
+  return false;
 }
 
 void wire_link::take_creation(const packet_header& header, envelope& message, int children) {

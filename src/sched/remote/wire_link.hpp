@@ -23,6 +23,7 @@
 #include "sched/remote/wire_message.hpp"
 #include "trace/process_trace.hpp"
 #include "trireme/detail/sched/envelope.hpp"
+#include "trireme/detail/sched/handler_table.hpp"
 #include "wire/port.hpp"
 
 namespace tri::sched {
@@ -56,6 +57,11 @@ class wire_link final : private wire::port_user {
     if (creation_fence_.holds_something()) [[unlikely]]
       try_flush_outbound();
     return row_ == nullptr ? port_->progress() : progress_traced();
+  }
+  /// A request that was left to one of this process's PEs has run there; on its thread.
+  void deferred_request_ran(int local_pe) {
+    // release: what it did comes before requests that others serve from now on. pairs: wire_link.deferred
+    deferred_[static_cast<std::size_t>(local_pe)].fetch_sub(1, std::memory_order_release);
   }
   /// All that was sent is out; after drop_waiting.
   bool is_idle() const { return port_->is_idle(); }
@@ -114,7 +120,7 @@ class wire_link final : private wire::port_user {
   struct outbound_message;
   struct arrived_message;
   void take(wire::peer_number from, const packet_header& header, const envelope& message);
-  void place(reach to, int destination, const envelope& message);
+  void place(reach to, int destination, envelope message);
   void take_creation(const packet_header& header, envelope& message, int children);
   bool flush_arrivals();
   std::uint32_t creations_in_inboxes(std::uint32_t host) const;
@@ -139,6 +145,7 @@ class wire_link final : private wire::port_user {
   host_tree tree_of(const packet_header& header) const;
   int to_child_hosts(const packet_header& header, void* block);
   void deliver(int destination, const envelope& message);
+  bool serve(int destination, envelope& message);
   void to_pes_of_host(const envelope& message);
 
   process_runtime& job_;
@@ -146,6 +153,9 @@ class wire_link final : private wire::port_user {
   trace::wire_row* const row_;  // null: no trace is written
   const std::vector<message_form> forms_;
   const wire_message_rules rules_;
+  const std::vector<service_function> services_;  // by handler
+  // Requests that wait at each of this process's PEs; counted up by the thread that makes progress.
+  std::vector<std::atomic<std::uint32_t>> deferred_;
   std::atomic<bool> ending_{false};
   std::atomic<bool> has_poller_{false};
   wire::port_options options_;

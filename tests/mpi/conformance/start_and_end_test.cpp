@@ -63,6 +63,13 @@ TEST_P(conformance, ranks_exchange_at_start_by_themselves_or_by_the_library) {
     EXPECT_EQ(each.output, expected_traffic(3, arguments));
     EXPECT_THAT(each.errors, HasSubstr("all messages are left to "));
   }
+  // As far as these ranks know there are others on other hosts, which they can only wait for.
+  const auto host_without = start(2, "MPI_LOCALNRANKS=2 OMPI_COMM_WORLD_LOCAL_SIZE=2 TRIREME_MPI_START_TIMEOUT=1 " +
+                                         taken_traffic + " : -n 1 " + traffic);
+  EXPECT_NE(host_without.status, 0);
+  EXPECT_THAT(host_without.errors,
+              HasSubstr("has waited 1 s in MPI_Init for other ranks of the job (TRIREME_MPI_START_TIMEOUT); 'trireme "
+                        "exec' must stand before every program of the job"));
 }
 
 // A call of the program's own layer and one of ours would never meet: the library carries everything, and says so.

@@ -43,9 +43,9 @@ class local_array {
   array_id id() const { return id_; }
   std::size_t bytes_of_element() const { return bytes_of_element_; }
   int dimensions() const { return dimensions_; }
-  /// This PE has made its piece, and not freed it.
-  bool is_made() const { return made_; }
   bool is_freed() const { return freed_; }
+  /// The piece of this PE; null: not made, or freed.
+  std::byte* own_piece() const { return own_piece_; }
   const void* type() const { return type_; }
 
   /// The piece of a PE of this host, or null: of another host, not made yet, or freed.
@@ -67,7 +67,7 @@ class local_array {
   /// Of element number `number` in row-major order.
   virtual place place_of_number(std::int64_t number) const = 0;
   virtual std::int64_t element_count() const = 0;
-  virtual std::int64_t elements_here() const = 0;
+  virtual std::int64_t elements_on(std::int32_t pe) const = 0;
 
  protected:
   local_array(array_id id, const void* type, std::size_t bytes_of_element, int dimensions);
@@ -82,7 +82,7 @@ class local_array {
   std::uint32_t pes_of_host_ = 0;
   std::atomic<std::byte*>* pieces_ = nullptr;
   host_pieces* shared_ = nullptr;
-  bool made_ = false;
+  std::byte* own_piece_ = nullptr;  // of this PE
   bool freed_ = false;
 };
 
@@ -99,7 +99,7 @@ class typed_array final : public local_array {
     return layout_.place_of(position_of(number, layout_.extents()));
   }
   std::int64_t element_count() const override { return layout_.elements(); }
-  std::int64_t elements_here() const override { return layout_.elements_on(sched::this_pe().number()); }
+  std::int64_t elements_on(std::int32_t pe) const override { return layout_.elements_on(pe); }
 
  private:
   const layout<N> layout_;

@@ -14,6 +14,7 @@
 #include <cstring>
 #include <memory>
 #include <string>
+#include <tuple>
 #include <type_traits>
 #include <utility>
 
@@ -69,54 +70,90 @@ T apply(update what, T* place, T value) {
   return before;
 }
 
-/// Runs `use(array, fault)` on this PE's piece as soon as it is made: `fault` is empty, or says why there is none.
-void with_own_piece(array_id id, int source, os::unique_function<void(local_array*, const std::string& fault)> use);
-/// The fault of `count` elements from `offset` on, of this type, in this PE's piece; empty: none.
-std::string fault_of_access(const local_array& array, const void* type, std::int64_t offset, std::int64_t count);
+/// Runs `use(array, piece, fault)` with the piece of the PE whose request is served, as soon as it is made: `fault` is
+/// empty, or says why there is none.
+using piece_use = os::unique_function<void(local_array*, std::byte* piece, const std::string& fault)>;
+void with_piece(array_id id, int source, piece_use use);
+/// Whether this PE can serve it in place of its receiver: both know the array, and the piece is there.
+bool may_serve(const sched::pe& here, const sched::envelope& request, int receiver);
+/// The fault of `count` elements from `offset` on, of this type, in the piece of a PE; empty: none.
+std::string fault_of_access(const local_array& array, const void* type, std::int32_t pe, std::int64_t offset,
+                            std::int64_t count);
 /// Ends the job: no future waits for this request.
 [[noreturn]] void refuse(const std::string& fault);
 
+/// A message that asks the PE of a piece: a function of the array, the PE that asks, and plain or serializable values.
+template <class F>
+struct request_facts;
+template <class... P>
+struct request_facts<void (*)(array_id, std::int32_t, P...)> {
+  using arguments = std::tuple<std::decay_t<P>...>;
+};
+template <auto Function>
+struct request_handler {
+  using tuple = typename request_facts<decltype(Function)>::arguments;
+  static void deliver(sched::pe&, sched::envelope& message) {
+    objects::unpacked_arguments<tuple> arguments(message);
+    std::apply(
+        [&](auto&... argument) {
+          Function(message.element, static_cast<std::int32_t>(message.source), std::move(argument)...);
+        },
+        arguments.values());
+  }
+  static inline const std::uint32_t handler = sched::register_handler(
+      &deliver, objects::method_name<Function>(), nullptr, &objects::drop_arguments<tuple>, nullptr,
+      objects::remote_form_of<tuple>(), nullptr, objects::form_of<tuple>(), &may_serve);
+};
+template <auto Function, class... A>
+void request(std::int32_t pe, array_id id, A&&... arguments) {
+  auto& here = sched::this_pe();
+  using handled = request_handler<Function>;
+  objects::post_packed(here, pe, handled::handler, 0, id,
+                       objects::pack_arguments<typename handled::tuple>(here, here.is_in_this_process(pe), false,
+                                                                        std::forward<A>(arguments)...));
+}
+
 template <class T, class Use>
-void at_element(array_id id, int source, std::int64_t offset, Use&& use) {
-  with_own_piece(id, source, [=](local_array* array, std::string fault) {
-    if (fault.empty()) fault = fault_of_access(*array, &type_mark<T>, offset, 1);
-    T* const place =
-        fault.empty() ? reinterpret_cast<T*>(array->piece_of(sched::this_pe().number())) + offset : nullptr;
-    use(place, fault);
+void at_element(array_id id, std::int32_t source, std::int64_t offset, Use&& use) {
+  const std::int32_t owner = sched::this_pe().serves();
+  with_piece(id, source, [=](local_array* array, std::byte* piece, std::string fault) {
+    if (fault.empty()) fault = fault_of_access(*array, &type_mark<T>, owner, offset, 1);
+    use(fault.empty() ? reinterpret_cast<T*>(piece) + offset : nullptr, fault);
   });
 }
 
 template <class T>
-void serve_get(array_id id, std::int64_t offset, promise<T> to) {
-  at_element<T>(id, static_cast<int>(to.pe), offset, [to](T* place, const std::string& fault) {
+void serve_get(array_id id, std::int32_t source, std::int64_t offset, promise<T> to) {
+  at_element<T>(id, source, offset, [to](T* place, const std::string& fault) {
     if (place == nullptr) return to.fail(fault);
     to.set(load(place));
   });
 }
 template <class T>
-void serve_put(array_id id, std::int64_t offset, T value, std::int32_t source) {
+void serve_put(array_id id, std::int32_t source, std::int64_t offset, T value) {
   at_element<T>(id, source, offset, [value](T* place, const std::string& fault) {
     if (place == nullptr) refuse(fault);
     store(place, value);
   });
 }
 template <class T>
-void serve_update(array_id id, std::int64_t offset, T value, std::int32_t source, update what) {
+void serve_update(array_id id, std::int32_t source, std::int64_t offset, T value, update what) {
   at_element<T>(id, source, offset, [value, what](T* place, const std::string& fault) {
     if (place == nullptr) refuse(fault);
     apply(what, place, value);
   });
 }
 template <class T>
-void serve_fetching_update(array_id id, std::int64_t offset, T value, update what, promise<T> to) {
-  at_element<T>(id, static_cast<int>(to.pe), offset, [value, what, to](T* place, const std::string& fault) {
+void serve_fetching_update(array_id id, std::int32_t source, std::int64_t offset, T value, promise<T> to, update what) {
+  at_element<T>(id, source, offset, [value, what, to](T* place, const std::string& fault) {
     if (place == nullptr) return to.fail(fault);
     to.set(apply(what, place, value));
   });
 }
 template <class T>
-void serve_compare_exchange(array_id id, std::int64_t offset, T expected, T desired, promise<T> to) {
-  at_element<T>(id, static_cast<int>(to.pe), offset, [=](T* place, const std::string& fault) {
+void serve_compare_exchange(array_id id, std::int32_t source, std::int64_t offset, T expected, T desired,
+                            promise<T> to) {
+  at_element<T>(id, source, offset, [=](T* place, const std::string& fault) {
     if (place == nullptr) return to.fail(fault);
     T before = expected;
     std::atomic_ref<T>(*place).compare_exchange_strong(before, desired, std::memory_order_relaxed);
@@ -268,12 +305,12 @@ typed_array<N>* as_typed(local_array* array, const region<N>& box, std::string& 
 }
 
 template <int N>
-void serve_section_get(array_id id, region<N> box, std::int32_t source, std::uint64_t number) {
-  with_own_piece(id, source, [=](local_array* array, std::string fault) {
+void serve_section_get(array_id id, std::int32_t source, region<N> box, std::uint64_t number) {
+  const std::int32_t owner = sched::this_pe().serves();
+  with_piece(id, source, [=](local_array* array, std::byte* piece, std::string fault) {
     const auto* const typed = as_typed<N>(array, box, fault);
     if (typed == nullptr) return tri::send<&take_acknowledgement>(source, number, std::move(fault));
-    const int own = sched::this_pe().number();
-    tri::send<&take_section>(source, number, own, pack_section(*typed, box, own, array->piece_of(own)));
+    tri::send<&take_section>(source, number, owner, pack_section(*typed, box, owner, piece));
   });
 }
 
@@ -296,14 +333,13 @@ void store_section(const typed_array<N>& array, const region<N>& box, std::int32
 }
 
 template <class T, int N>
-void serve_section_put(array_id id, region<N> box, std::int32_t source, std::uint64_t number, bool accumulates,
-                       shared_buffer<std::byte> bytes) {
-  with_own_piece(id, source, [=](local_array* array, std::string fault) {
+void serve_section_put(array_id id, std::int32_t source, region<N> box, std::uint64_t number, bool accumulates,
+                       const shared_buffer<std::byte>& bytes) {
+  const std::int32_t own = sched::this_pe().serves();
+  with_piece(id, source, [=](local_array* array, std::byte* piece, std::string fault) {
     const auto* const typed = as_typed<N>(array, box, fault);
-    if (typed != nullptr && array->type() != &type_mark<T>) fault = fault_of_access(*array, &type_mark<T>, 0, 0);
+    if (typed != nullptr && array->type() != &type_mark<T>) fault = fault_of_access(*array, &type_mark<T>, own, 0, 0);
     if (fault.empty()) {
-      const int own = sched::this_pe().number();
-      std::byte* const piece = array->piece_of(own);
       if (!accumulates) {
         const std::byte* from = bytes.data();
         for_each_piece_on(typed->where(), box, own, [&](const tile_piece<N>& part) {

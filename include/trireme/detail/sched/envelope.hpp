@@ -42,6 +42,9 @@ struct alignas(64) envelope {
   static constexpr std::uint8_t is_counted = 8;
   static constexpr std::uint8_t is_counted_copy = 16;
   static constexpr std::uint8_t any_count = is_counted | is_counted_copy;
+  /// A request that the PE which took it from the wire could not serve (handler_row::may_be_served). Inside a host
+  /// only.
+  static constexpr std::uint8_t is_deferred = 128;
 
   std::uint64_t stamp;  // belongs to the queue that holds the envelope (ticket of a ring, link of a list)
   std::uint64_t element;

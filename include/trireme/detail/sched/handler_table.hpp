@@ -20,6 +20,7 @@ class runtime;
 using handler_function = void (*)(pe&, envelope&);
 using refusal_function = void (*)(pe&, envelope&, const std::string& why);
 using arrival_function = void (*)(const runtime&, envelope&);
+using service_function = bool (*)(const pe& here, const envelope&, int receiver);
 
 struct handler_row {
   handler_function run;
@@ -40,13 +41,17 @@ struct handler_row {
   /// before the message is copied for the PEs; may change its `element`.
   arrival_function at_host = nullptr;
   message_form form = {};
+  /// Of a request that any PE of the receiver's process may serve: the one that takes it from the wire runs it at once
+  /// if this says so (pe::serves is the receiver), in the order of arrival. Otherwise it goes to the receiver, and so
+  /// do those behind it until it has run there. Null for all other handlers.
+  service_function may_be_served = nullptr;
 };
 
 /// Adds a row and returns its number. Before main only.
 std::uint32_t register_handler(handler_function run, std::string name, handler_function make_portable = nullptr,
                                handler_function drop = nullptr, refusal_function refuse = nullptr,
                                handler_function make_remote = nullptr, arrival_function at_host = nullptr,
-                               message_form form = {});
+                               message_form form = {}, service_function may_be_served = nullptr);
 const std::vector<handler_row>& handler_table();
 /// Releases a message that will never run. The caller keeps the envelope.
 void drop_message(pe& here, envelope& message);

@@ -57,6 +57,8 @@ class pe {
   int number() const { return number_; }              ///< in the job
   int local_number() const { return local_number_; }  ///< in the process
   runtime& job() const { return owner_; }
+  /// The PE for which a request is being served (handler_row::may_be_served): this one, or another of its process.
+  int serves() const { return serves_; }
   pe_record& record() const { return record_; }
   counter_block& counters() const { return counters_; }
   bool is_in_this_process(int destination) const {
@@ -186,6 +188,7 @@ class pe {
   int handler_depth_ = 0;
   bool running_own_ = false;  // the first message of local_ runs
   bool main_program_counts_ = false;
+  int serves_ = number_;
 
  private:
   inbox_slot claim_in(inbox_shared& inbox);
