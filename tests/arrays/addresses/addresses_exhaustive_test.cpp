@@ -77,11 +77,32 @@ std::vector<named_scope> scopes() {
   };
 }
 
+std::vector<named_scope> larger_scopes() {
+  return {
+      {"two_hosts_with_four_accesses_each",
+       {.programs = {chunks({0, 0, 1, 0}), chunks({1, 1, 0, 1})}, .target = {free_it}, .listed_hosts = 2}},
+      {"two_hosts_and_three_operations_at_once",
+       {.programs = {chunks({0, 0, 0, 1}), chunks({1, 0, 0})}, .target = {free_it}, .most_in_flight = 3}},
+      {"three_hosts_with_two_at_once",
+       {.programs = {chunks({0, 0}), chunks({0, 1}), chunks({0, 0})}, .target = {free_it}, .listed_hosts = 1}},
+      {"three_hosts_and_a_cache_of_one_entry",
+       {.programs = {chunks({0, 1, 0}), chunks({0, 1}), chunks({1})},
+        .target = {free_it},
+        .most_chunks = 2,
+        .most_entries = 1}},
+      {"freed_and_made_again_among_three_hosts",
+       {.programs = {chunks({0, 0, 0}), chunks({0, 0}), chunks({0})},
+        .chunks = {1},
+        .target = {free_it, add_it, free_it},
+        .listed_hosts = 1}},
+  };
+}
+
 constexpr std::size_t state_limit = 4'000'000;
 
 class every_interleaving : public testing::TestWithParam<named_scope> {
  protected:
-  static void explore(bool overtaking) {
+  static void explore_all(bool overtaking) {
     address_scope what = GetParam().what;
     what.overtaking = overtaking;
     const auto result = explore::explore_all_in_place(address_world<>(what), state_limit);
@@ -92,12 +113,54 @@ class every_interleaving : public testing::TestWithParam<named_scope> {
   }
 };
 
-TEST_P(every_interleaving, never_uses_a_dead_address_and_ends_with_pairwise_order) { explore(false); }
+TEST_P(every_interleaving, never_uses_a_dead_address_and_ends_with_pairwise_order) { explore_all(false); }
 
-TEST_P(every_interleaving, never_uses_a_dead_address_and_ends_when_messages_overtake) { explore(true); }
+TEST_P(every_interleaving, never_uses_a_dead_address_and_ends_when_messages_overtake) { explore_all(true); }
 
 INSTANTIATE_TEST_SUITE_P(addresses, every_interleaving, testing::ValuesIn(scopes()),
                          [](const auto& one) { return one.param.name; });
+INSTANTIATE_TEST_SUITE_P(larger, every_interleaving, testing::ValuesIn(larger_scopes()),
+                         [](const auto& one) { return one.param.name; });
+
+// ---- every short program, rather than those one thinks of
+
+// Accesses to two chunks, by the bits of the number.
+std::vector<access_line> numbered(unsigned number, unsigned accesses) {
+  std::vector<access_line> lines;
+  for (unsigned i = 0; i < accesses; ++i)
+    lines.push_back({.array = 0, .chunk = static_cast<std::uint8_t>(number >> i & 1U)});
+  return lines;
+}
+
+// Two hosts with so many accesses each, in all combinations, beside some programs of the target.
+void explore_programs(unsigned accesses, bool overtaking) {
+  const std::vector<std::vector<target_line>> of_target{
+      {free_it}, {free_it, add_it, free_it}, {use_of(0), end_of_use, free_it}, {use_of(1), free_it, end_of_use}};
+  std::size_t states = 0;
+  for (unsigned first = 0; first < 1U << accesses; ++first) {
+    for (unsigned second = first; second < 1U << accesses; ++second) {
+      for (std::size_t target = 0; target < of_target.size(); ++target) {
+        for (const std::size_t most_chunks : {1U, 2U}) {
+          const address_scope what{.programs = {numbered(first, accesses), numbered(second, accesses)},
+                                   .target = of_target[target],
+                                   .most_chunks = most_chunks,
+                                   .most_entries = 3 - most_chunks,
+                                   .listed_hosts = target % 2 + 1,
+                                   .overtaking = overtaking};
+          const auto result = explore::explore_all_in_place(address_world<>(what), state_limit);
+          ASSERT_EQ(result.failure(), "") << first << ' ' << second << ' ' << target << ' ' << most_chunks;
+          ASSERT_TRUE(result.complete);
+          states += result.states;
+        }
+      }
+    }
+  }
+  testing::Test::RecordProperty("states", static_cast<int>(states));
+}
+
+TEST(every_short_program, of_two_hosts_with_three_accesses_each_and_pairwise_order) { explore_programs(3, false); }
+
+TEST(every_short_program, of_two_hosts_with_two_accesses_each_when_messages_overtake) { explore_programs(2, true); }
 
 // What the scopes are there for does happen in them.
 TEST(explored_addresses, all_that_matters_happens) {

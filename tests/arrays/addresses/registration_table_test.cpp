@@ -144,6 +144,25 @@ TEST(registration_table, a_random_walk_over_100_chunks_in_room_for_four) {
   EXPECT_TRUE(std::equal(gone.begin(), gone.end(), made.begin())) << "first in, first out";
 }
 
+// FA-67, FA-68: an address comes with a reply that is sent anyway, and then the target has nothing to do.
+TEST(registration_table, a_second_access_needs_no_message) {
+  target_host host(chunks_up_to(4));
+  address_cache cache(5);
+  const address_key key{.array = array, .host = 0, .chunk = 3};
+  ASSERT_FALSE(cache.begin_use(key, remote_access::get));
+  const auto reply = host.access(1, 3);
+  ASSERT_TRUE(reply);
+  cache.on_reply(0, *reply);
+  for (int i = 0; i < 10; ++i) {
+    const auto use = cache.begin_use(key, i % 2 == 0 ? remote_access::get : remote_access::put);
+    ASSERT_TRUE(use);
+    EXPECT_TRUE(host.registrar.adapter.check(use->where.address, chunk_bytes, use->where.key));
+    EXPECT_FALSE(cache.end_use(use->entry));
+  }
+  EXPECT_EQ(host.table.count().lookups, 1U);
+  EXPECT_TRUE(host.out.empty());
+}
+
 TEST(registration_table, the_first_that_is_not_in_use_here_makes_room) {
   target_host host(chunks_up_to(3));
   for (const chunk_number chunk : {4U, 5U, 6U}) EXPECT_TRUE(host.access(1, chunk));
