@@ -316,6 +316,35 @@ TEST(registration_table, freeing_cancels_what_is_wanted_and_serves_what_others_w
   EXPECT_TRUE(host.table.on_access(1, 10, 1, host.out));
 }
 
+TEST(registration_table, what_goes_at_once_makes_room_for_what_waits_for_a_victim) {
+  for (const bool is_private : {false, true}) {
+    target_host host(chunks_up_to(2));
+    host.table.add_array(10, 1 << 30, 4 * chunk_bytes);
+    ASSERT_TRUE(host.table.on_access(1, 10, 0, host.out));
+    const auto use = is_private ? host.table.begin_local_use(5000, chunk_bytes, host.out) : host.use(1);
+    host.table.end_local_use(use->area);
+    EXPECT_FALSE(host.table.on_access(1, 10, 1, host.out));  // waits for array 10's chunk 0
+    if (is_private)
+      EXPECT_TRUE(host.table.release_private(5000, chunk_bytes));
+    else
+      EXPECT_TRUE(host.table.free_array(array, host.out));
+    EXPECT_THAT(host.chunks_in(state::leaving), ElementsAre(0));
+    EXPECT_THAT(host.chunks_in(state::registered), ElementsAre(1));
+    host.acknowledge_all();
+  }
+}
+
+TEST(registration_table, private_memory_that_waits_is_forgotten_when_it_is_released) {
+  target_host host(chunks_up_to(1));
+  ASSERT_TRUE(host.access(1, 0));
+  EXPECT_FALSE(host.table.begin_local_use(5000, chunk_bytes, host.out));
+  EXPECT_EQ(host.chunks_in(state::wanted).size(), 1U);
+  EXPECT_TRUE(host.table.release_private(5000, 1));
+  EXPECT_EQ(host.chunks_in(state::wanted).size(), 0U);
+  host.acknowledge_all();
+  EXPECT_EQ(host.table.registered(), 0U);
+}
+
 TEST(registration_table, a_transport_that_refuses_leaves_the_ordinary_path) {
   target_host host(chunks_up_to(4));
   host.registrar.refuses = true;
