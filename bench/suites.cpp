@@ -2,6 +2,7 @@
 
 #include <iterator>
 
+#include "arrays/rows.hpp"
 #include "loop_model/rows.hpp"
 #include "loops/rows.hpp"
 #include "messages/rows.hpp"
@@ -62,6 +63,9 @@ registry all_suites(const suite_options& options) {
              .description =
                  "collectives of MPI programs under the drop-in beside MPI libraries, ranks bound to 2 cores; plans",
              .rows = std::move(collectives)});
+  known.add({.name = "arrays",
+             .description = "global arrays: two processes of one host, and of two emulated ones",
+             .rows = array_rows()});
   known.add({.name = "wire",
              .description = "messages between hosts, beside UCX called plainly: 2 processes on 2 cores",
              .rows = wire_rows(options.program)});

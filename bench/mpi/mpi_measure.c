@@ -314,6 +314,7 @@ static void collective(const char* name, operation* run) {
 }
 static void collectives(void) {
   char names[256];
+  int is_first = 1;
   snprintf(names, sizeof names, "%s", pattern);
   for (const char* name = strtok(names, ","); name != NULL; name = strtok(NULL, ",")) {
     operation* run = NULL;
@@ -322,6 +323,12 @@ static void collectives(void) {
     if (run == NULL) {
       if (my_rank == 0) fprintf(stderr, "mpi_measure: there is no collective '%s'\n", name);
       MPI_Abort(MPI_COMM_WORLD, 2);
+    }
+    if (together && is_first) { /* the first operations of a job connect its ranks; not one of the figures */
+      sent_count = 1;
+      measure_together(run);
+      series.count = 0;
+      is_first = 0;
     }
     collective(name, run);
   }

@@ -35,6 +35,7 @@
 #include "trireme/detail/arrays/requests.hpp"
 #include "trireme/future.hpp"
 #include "trireme/run.hpp"
+#include "trireme/team.hpp"
 
 #pragma GCC visibility push(default)
 
@@ -62,10 +63,13 @@ class element_reference {
   }
   future<T> get() const {
     future<T> result;
-    if (here_ != nullptr)
+    if (here_ != nullptr) {
       result.get_promise().set(arrays::load(here_));
-    else
+    } else {
       arrays::request<&arrays::serve_get<T>>(where_.pe, array_->id(), where_.offset, result.get_promise());
+      // On this host later stores could be direct, and overtake it.
+      if (array_->is_on_this_host(where_.pe)) arrays::note_unfenced(where_.pe);
+    }
     return result;
   }
   const element_reference& operator=(const T& value) const {
@@ -80,22 +84,70 @@ class element_reference {
   const element_reference& operator=(const element_reference& other) const { return *this = other.read(); }
 
   // Updates: atomic, one message, no answer.
-  const element_reference& operator+=(T value) const { return update(arrays::update::add, value); }
-  const element_reference& operator-=(T value) const { return update(arrays::update::add, static_cast<T>(-value)); }
-  const element_reference& operator&=(T value) const { return update(arrays::update::bit_and, value); }
-  const element_reference& operator|=(T value) const { return update(arrays::update::bit_or, value); }
-  const element_reference& operator^=(T value) const { return update(arrays::update::bit_xor, value); }
+  const element_reference& operator+=(T value) const
+    requires arrays::is_number<T>
+  {
+    return update(arrays::update::add, value);
+  }
+  const element_reference& operator-=(T value) const
+    requires arrays::is_number<T>
+  {
+    return update(arrays::update::add, static_cast<T>(-value));
+  }
+  const element_reference& operator&=(T value) const
+    requires arrays::has_bits<T>
+  {
+    return update(arrays::update::bit_and, value);
+  }
+  const element_reference& operator|=(T value) const
+    requires arrays::has_bits<T>
+  {
+    return update(arrays::update::bit_or, value);
+  }
+  const element_reference& operator^=(T value) const
+    requires arrays::has_bits<T>
+  {
+    return update(arrays::update::bit_xor, value);
+  }
 
   // Atomic, with the value before as the result.
-  T fetch_add(T value) const { return fetch(arrays::update::add, value); }
-  T fetch_and(T value) const { return fetch(arrays::update::bit_and, value); }
-  T fetch_or(T value) const { return fetch(arrays::update::bit_or, value); }
-  T fetch_xor(T value) const { return fetch(arrays::update::bit_xor, value); }
-  T fetch_min(T value) const { return fetch(arrays::update::minimum, value); }
-  T fetch_max(T value) const { return fetch(arrays::update::maximum, value); }
+  T fetch_add(T value) const
+    requires arrays::is_number<T>
+  {
+    return fetch(arrays::update::add, value);
+  }
+  T fetch_and(T value) const
+    requires arrays::has_bits<T>
+  {
+    return fetch(arrays::update::bit_and, value);
+  }
+  T fetch_or(T value) const
+    requires arrays::has_bits<T>
+  {
+    return fetch(arrays::update::bit_or, value);
+  }
+  T fetch_xor(T value) const
+    requires arrays::has_bits<T>
+  {
+    return fetch(arrays::update::bit_xor, value);
+  }
+  T fetch_min(T value) const
+    requires arrays::is_number<T>
+  {
+    return fetch(arrays::update::minimum, value);
+  }
+  T fetch_max(T value) const
+    requires arrays::is_number<T>
+  {
+    return fetch(arrays::update::maximum, value);
+  }
   T exchange(T value) const { return fetch(arrays::update::exchange, value); }
   /// The same for coroutines: a future of the value before.
-  future<T> fetch_add_async(T value) const { return fetch_async(arrays::update::add, value); }
+  future<T> fetch_add_async(T value) const
+    requires arrays::is_number<T>
+  {
+    return fetch_async(arrays::update::add, value);
+  }
   /// Returns the value before: it was stored if that equals `expected`.
   T compare_exchange(T expected, T desired) const {
     static_assert(arrays::is_word<T>, "compare_exchange is for elements of 1, 2, 4 or 8 bytes");
@@ -105,6 +157,7 @@ class element_reference {
       return before;
     }
     future<T> result;
+    arrays::note_unfenced(where_.pe);
     arrays::request<&arrays::serve_compare_exchange<T>>(where_.pe, array_->id(), where_.offset, expected, desired,
                                                         result.get_promise());
     return result.get();
@@ -132,11 +185,13 @@ class element_reference {
   }
   future<T> fetch_async(arrays::update what, T value) const {
     future<T> result;
-    if (here_ != nullptr)
+    if (here_ != nullptr) {
       result.get_promise().set(arrays::apply(what, here_, value));
-    else
+    } else {
       arrays::request<&arrays::serve_fetching_update<T>>(where_.pe, array_->id(), where_.offset, value,
                                                          result.get_promise(), what);
+      arrays::note_unfenced(where_.pe);
+    }
     return result;
   }
   T* here_;
@@ -169,6 +224,70 @@ class local_tile {
   position<N> strides_;
 };
 
+/// A pointer into a global array: plain data that may be sent anywhere. It counts elements in row-major order of the
+/// whole array, across tiles and PEs; padding is no part of that. Dereferencing one that is out of range throws
+/// std::out_of_range; on a PE that has not met its array, or after that was freed, std::logic_error.
+template <class T>
+class global_pointer {
+ public:
+  using difference_type = std::int64_t;
+  global_pointer() = default;
+  global_pointer(arrays::array_id array, std::int64_t number) : array_(array), number_(number) {}
+
+  explicit operator bool() const { return array_ != 0; }
+  /// The number of its element in row-major order.
+  std::int64_t number() const { return number_; }
+  element_reference<T> operator*() const {
+    arrays::local_array& array = known();
+    const arrays::place place = array.place_of_number(number_);
+    std::byte* const piece = array.piece_of(place.pe);
+    return {piece == nullptr ? nullptr : reinterpret_cast<T*>(piece) + place.offset, array, place};
+  }
+  element_reference<T> operator[](difference_type n) const { return *(*this + n); }
+  int owner() const { return known().place_of_number(number_).pe; }
+  /// A plain pointer, for elements of this host only: the memory behind it is that of its tile, row by row. Throws
+  /// std::logic_error for elements of other hosts.
+  explicit operator T*() const {
+    const element_reference<T> element = **this;
+    if (element.local() == nullptr) arrays::report_remote_cast(known(), number_, element.owner());
+    return element.local();
+  }
+
+  global_pointer& operator+=(difference_type n) {
+    number_ += n;
+    return *this;
+  }
+  global_pointer& operator-=(difference_type n) { return *this += -n; }
+  global_pointer& operator++() { return *this += 1; }
+  global_pointer& operator--() { return *this += -1; }
+  global_pointer operator++(int) { return std::exchange(*this, *this + 1); }
+  global_pointer operator--(int) { return std::exchange(*this, *this - 1); }
+  friend global_pointer operator+(global_pointer p, difference_type n) { return p += n; }
+  friend global_pointer operator+(difference_type n, global_pointer p) { return p += n; }
+  friend global_pointer operator-(global_pointer p, difference_type n) { return p -= n; }
+  /// Of pointers into one array.
+  friend difference_type operator-(const global_pointer& a, const global_pointer& b) { return a.number_ - b.number_; }
+  friend auto operator<=>(const global_pointer&, const global_pointer&) = default;
+
+ private:
+  arrays::local_array& known() const {
+    const std::shared_ptr<arrays::local_array> array = arrays::find_array(array_);
+    if (array == nullptr || array->type() != &arrays::type_mark<T>) arrays::report_unknown(array_);
+    if (number_ < 0 || number_ >= array->element_count()) arrays::report_outside(*array, number_);
+    return *array;  // kept by the table of this PE
+  }
+  arrays::array_id array_ = 0;
+  std::int64_t number_ = 0;
+};
+
+template <class T, int N>
+class global_array;
+namespace arrays {
+/// The news of an array that a PE has made alone.
+template <class T, int N>
+void create(array_id id, std::int32_t source, position<N> extents, distribution<N> how);
+}  // namespace arrays
+
 template <class T, int N>
 class global_array {
  public:
@@ -186,18 +305,34 @@ class global_array {
   template <class... Options>
   explicit global_array(const position<N>& extents, const Options&... options)
       : global_array(arrays::next_id_of_all(), extents, distribution<N>(options...)) {
-    arrays::make_piece(*array_);
+    arrays::make_piece(here());
+  }
+
+  /// The same made by the calling PE alone: all others make their pieces when they hear of it. Its handle may be sent
+  /// on at once; requests that come before the news wait.
+  template <class... Options>
+  static global_array made_alone(const position<N>& extents, const Options&... options) {
+    global_array made(arrays::next_own_id(), extents, distribution<N>(options...));
+    arrays::make_piece(made.here());
+    arrays::notify_all<&arrays::create<T, N>>(made.array_->id(), extents, made.where().how());
+    return made;
   }
 
   explicit operator bool() const { return array_ != nullptr; }
-  friend bool operator==(const global_array& a, const global_array& b) { return a.array_ == b.array_; }
+  friend bool operator==(const global_array& a, const global_array& b) {
+    return a.array_ == b.array_ || (a.array_ != nullptr && b.array_ != nullptr && a.array_->id() == b.array_->id());
+  }
 
   const position<N>& extents() const { return where().extents(); }
   std::int64_t extent(int dimension) const { return extents()[dimension]; }
   std::int64_t size() const { return where().elements(); }
   const position<N>& tile() const { return where().tile(); }
   /// The layout: which PE has what.
-  const arrays::layout<N>& where() const { return array_->where(); }
+  const arrays::layout<N>& where() const {
+    if (array_ == nullptr) [[unlikely]]
+      throw std::logic_error("global array: this handle names no array");
+    return array_->where();
+  }
 
   /// An element of any PE. Throws std::out_of_range outside of the extents, std::logic_error after free.
   template <std::convertible_to<std::int64_t>... I>
@@ -207,15 +342,16 @@ class global_array {
   }
   element_reference<T> operator[](const position<N>& at) const {
     const arrays::place place = place_of(at);
-    std::byte* const piece = array_->piece_of(place.pe);
+    typed& array = here();
+    std::byte* const piece = array.piece_of(place.pe);
     if (piece == nullptr) [[unlikely]]
-      array_->check_usable();
-    return {piece == nullptr ? nullptr : reinterpret_cast<T*>(piece) + place.offset, *array_, place};
+      array.check_usable();
+    return {piece == nullptr ? nullptr : reinterpret_cast<T*>(piece) + place.offset, array, place};
   }
   /// The address of an element of this host; null elsewhere, or when its PE has not made the array yet.
   T* local(const position<N>& at) const {
     const arrays::place place = place_of(at);
-    std::byte* const piece = array_->piece_of(place.pe);
+    std::byte* const piece = here().piece_of(place.pe);
     return piece == nullptr ? nullptr : reinterpret_cast<T*>(piece) + place.offset;
   }
   int owner(const position<N>& at) const { return place_of(at).pe; }
@@ -228,17 +364,18 @@ class global_array {
     future<void> result;
     auto transfer =
         std::make_unique<arrays::section_get<N>>(result.get_promise(), array_, box, reinterpret_cast<std::byte*>(to));
+    pieces_of_section pieces(here());
     const position<N> strides = arrays::row_major_strides(box.extents());
-    std::vector<std::int32_t> others;
     where().for_each_piece(box, [&](const arrays::tile_piece<N>& piece) {
-      const std::byte* const there = array_->piece_of(piece.pe);
-      if (there == nullptr) return add_once(others, piece.pe);
+      const std::byte* const there = pieces.of(piece.pe);
+      if (there == nullptr) return;
       arrays::copy_box<N>(reinterpret_cast<std::byte*>(to + piece.region_offset), strides,
                           there + piece.offset * static_cast<std::int64_t>(sizeof(T)), where().strides_in_tile(),
                           piece.extents, sizeof(T));
     });
-    ask(std::move(transfer), others, [&](std::int32_t pe, std::uint64_t number) {
+    ask(std::move(transfer), pieces.others(), [&](std::int32_t pe, std::uint64_t number) {
       arrays::request<&arrays::serve_section_get<N>>(pe, array_->id(), box, number);
+      if (here().is_on_this_host(pe)) arrays::note_unfenced(pe);  // as of single elements
     });
     return result;
   }
@@ -246,24 +383,67 @@ class global_array {
   future<void> put(const region<N>& box, const T* from) const { return put_section(box, from, false); }
   /// Adds to each element, atomically for each.
   future<void> accumulate(const region<N>& box, const T* from) const
-    requires std::is_arithmetic_v<T>
+    requires arrays::is_number<T>
   {
     return put_section(box, from, true);
   }
 
-  /// The tiles of this PE, as an input range of local_tile.
-  auto own_tiles() const { return tiles_of_pe(sched::this_pe().number()); }
+  /// The tiles of this PE, as an input range of local_tile. Makes its piece if the news of the array has not come yet.
+  auto own_tiles() const {
+    typed& array = here();
+    array.check_usable();
+    arrays::make_piece(array);
+    return tile_range(where(), array.own_piece(), sched::this_pe().number());
+  }
   /// The tiles of a PE of this host; std::logic_error for another.
   auto tiles_of(int pe) const {
-    if (array_->piece_of(pe) == nullptr) {
-      array_->check_usable();
-      throw std::logic_error("global array: PE " + std::to_string(pe) +
-                             " is on another host, or has not made the array yet");
+    typed& array = here();
+    std::byte* const piece = array.piece_of(pe);
+    if (piece == nullptr) {
+      array.check_usable();
+      throw std::logic_error("global array: the tiles of PE " + std::to_string(pe) +
+                             " are not accessible here: it is on another host, or has not made the array yet");
     }
-    return tiles_of_pe(pe);
+    return tile_range(where(), piece, pe);
   }
-  /// Frees it. Collective; ready when all PEs have called it. Handles must not be used afterwards: that throws.
-  future<void> free() const { return arrays::free_by_all(array_); }
+  /// The PEs that differ from this one in a coordinate of the processor grid only: along dimension 1 those of its row,
+  /// along 0 those of its column. Names no team on PEs outside of the grid. Collective over all PEs. Throws
+  /// std::logic_error when the array has no grid.
+  future<team> team_along(int dimension) const {
+    const position<N>& grid = where().how().grid;
+    if (grid == position<N>())
+      throw std::logic_error("global array: it has no grid of PEs (tri::grid), so there are no teams along it");
+    const int own = (this_pe() - where().how().first_pe + pe_count()) % pe_count();
+    if (own >= grid.volume()) return team::world().split(no_colour, 0);
+    position<N> at = arrays::position_of(own, grid);
+    const auto rank = static_cast<int>(std::exchange(at[dimension], 0));
+    return team::world().split(static_cast<int>(arrays::dot(at, arrays::row_major_strides(grid))), rank);
+  }
+  future<team> row_team() const
+    requires(N == 2)
+  {
+    return team_along(1);
+  }
+  future<team> column_team() const
+    requires(N == 2)
+  {
+    return team_along(0);
+  }
+
+  /// A pointer to an element: plain data.
+  global_pointer<T> pointer_to(const position<N>& at) const {
+    (void)place_of(at);
+    return {array_->id(), arrays::dot(at, arrays::row_major_strides(extents()))};
+  }
+
+  /// Frees it. Handles must not be used afterwards: that throws. One that all PEs have made: collective; ready when all
+  /// PEs have called it. One of make_global_array: called by one PE, which orders it behind the accesses of others;
+  /// ready when its own have been carried out.
+  future<void> free() const {
+    here().check_usable();
+    if (arrays::partition_of(array_->id()) == 0) return arrays::free_by_all(array_->id());
+    return arrays::free_by_one(array_->id());
+  }
 
   /// A handle may travel in messages: the array is the same on every PE.
   template <class Archive>
@@ -278,24 +458,46 @@ class global_array {
       how = where().how();
     }
     archive(names_one, id, extents.at, how.tile.at, how.host_tile.at, how.grid.at, how.first_pe);
-    if constexpr (Archive::is_loading::value)
-      if (names_one) *this = global_array(id, extents, how);
+    if constexpr (Archive::is_loading::value) *this = names_one ? global_array(id, extents, how) : global_array();
   }
 
  private:
   using typed = arrays::typed_array<N>;
 
+  friend void arrays::create<T, N>(arrays::array_id, std::int32_t, position<N>, distribution<N>);
+
   // The array of this name as this PE knows it; enters it into the PE's table if it has not met it.
   global_array(arrays::array_id id, const position<N>& extents, const distribution<N>& how) {
-    if (auto known = arrays::find_array(id); known != nullptr) {
-      if (known->type() != &arrays::type_mark<T> || known->dimensions() != N)
-        throw std::logic_error(arrays::describe(id) + " has another type or other dimensions");
-      array_ = std::static_pointer_cast<typed>(std::move(known));
-      return;
-    }
-    array_ = std::make_shared<typed>(id, &arrays::type_mark<T>, sizeof(T),
-                                     arrays::layout<N>(extents, how, arrays::machine_of_job(), sizeof(T)));
-    arrays::enter_array(array_);
+    auto made = std::make_shared<typed>(id, &arrays::type_mark<T>, sizeof(T),
+                                        arrays::layout<N>(extents, how, arrays::machine_of_job(), sizeof(T)));
+    array_ = known_here(id);
+    if (array_ == nullptr)
+      arrays::enter_array(array_ = std::move(made));
+    else if (array_->digest() != made->digest())
+      throw std::logic_error(arrays::describe(id) + " has other extents or another distribution on this PE");
+  }
+  /// Null: this PE has not met it.
+  static std::shared_ptr<typed> known_here(arrays::array_id id) {
+    auto known = arrays::find_array(id);
+    if (known != nullptr && (known->type() != &arrays::type_mark<T> || known->dimensions() != N))
+      throw std::logic_error(arrays::describe(id) + " has another type or other dimensions");
+    return std::static_pointer_cast<typed>(std::move(known));
+  }
+  /// What the calling PE knows of the array: the handle may have been made on another PE of the process.
+  typed& here() const {
+    if (array_ == nullptr) [[unlikely]]
+      throw std::logic_error("global array: this handle names no array");
+    if (&array_->home() == sched::detail::this_pe) [[likely]]
+      return *array_;
+    return elsewhere();
+  }
+  typed& elsewhere() const {
+    (void)sched::this_pe();                                                            // throws on other threads
+    if (const auto known = known_here(array_->id()); known != nullptr) return *known;  // kept by the table
+    const auto made = std::make_shared<typed>(array_->id(), &arrays::type_mark<T>, sizeof(T), array_->where());
+    arrays::enter_array(made);
+    made->check_usable();
+    return *made;
   }
 
   arrays::place place_of(const position<N>& at) const {
@@ -304,15 +506,36 @@ class global_array {
     return where().place_of(at);
   }
   void check_region(const region<N>& box) const {
-    array_->check_usable();
+    here().check_usable();
     if (box.intersection(region<N>({}, extents())) != box) [[unlikely]]
       arrays::report_region(box.first.at.data(), box.last.at.data(), extents().at.data(), N);
   }
-  static void add_once(std::vector<std::int32_t>& list, std::int32_t pe) {
-    for (const std::int32_t known : list)
-      if (known == pe) return;
-    list.push_back(pe);
-  }
+  /// Where the pieces of the PEs of a section are, looked up once: what becomes directly accessible meanwhile must not
+  /// be accessed in both ways.
+  class pieces_of_section {
+   public:
+    explicit pieces_of_section(typed& array) : array_(array) {}
+    std::byte* of(std::int32_t pe) {
+      if (pe == last_.pe) return last_.piece;
+      for (const found& one : found_)
+        if (one.pe == pe) return (last_ = one).piece;
+      found_.push_back(last_ = {pe, array_.piece_of(pe)});
+      if (last_.piece == nullptr) others_.push_back(pe);
+      return last_.piece;
+    }
+    /// Those to ask by messages.
+    const std::vector<std::int32_t>& others() const { return others_; }
+
+   private:
+    struct found {
+      std::int32_t pe;
+      std::byte* piece;
+    };
+    typed& array_;
+    found last_{-1, nullptr};
+    std::vector<found> found_;
+    std::vector<std::int32_t> others_;
+  };
   template <class Send>
   static void ask(std::unique_ptr<arrays::section_transfer> transfer, const std::vector<std::int32_t>& others,
                   Send&& send) {
@@ -326,21 +549,21 @@ class global_array {
     future<void> result;
     const position<N> strides = arrays::row_major_strides(box.extents());
     const auto* const bytes = reinterpret_cast<const std::byte*>(from);
-    std::vector<std::int32_t> others;
+    pieces_of_section pieces(here());
     where().for_each_piece(box, [&](const arrays::tile_piece<N>& piece) {
-      std::byte* const there = array_->piece_of(piece.pe);
-      if (there == nullptr) return add_once(others, piece.pe);
+      std::byte* const there = pieces.of(piece.pe);
+      if (there == nullptr) return;
       if (!accumulates)
         return arrays::copy_box<N>(there + piece.offset * static_cast<std::int64_t>(sizeof(T)),
                                    where().strides_in_tile(), bytes + piece.region_offset * std::int64_t{sizeof(T)},
                                    strides, piece.extents, sizeof(T));
-      if constexpr (std::is_arithmetic_v<T> && arrays::is_word<T>)
-        accumulate_piece(piece, reinterpret_cast<T*>(there), from, strides);
+      if constexpr (arrays::is_number<T>) accumulate_piece(piece, reinterpret_cast<T*>(there), from, strides);
     });
-    ask(std::make_unique<arrays::section_put>(result.get_promise()), others,
+    ask(std::make_unique<arrays::section_put>(result.get_promise()), pieces.others(),
         [&](std::int32_t pe, std::uint64_t number) {
           arrays::request<&arrays::serve_section_put<T, N>>(pe, array_->id(), box, number, accumulates,
                                                             packed_for(pe, box, bytes));
+          arrays::note_unfenced(pe);
         });
     return result;
   }
@@ -369,7 +592,8 @@ class global_array {
 
   class tile_range {
    public:
-    tile_range(std::shared_ptr<typed> array, int pe) : array_(std::move(array)), pe_(pe) {}
+    tile_range(const arrays::layout<N>& where, std::byte* piece, int pe)
+        : where_(where), first_(reinterpret_cast<T*>(piece)), pe_(pe) {}
     class iterator {
      public:
       using value_type = local_tile<T, N>;
@@ -387,31 +611,62 @@ class global_array {
 
      private:
       void skip_padding() {
-        const arrays::layout<N>& where = range_->array_->where();
-        while (slot_ < where.slots_of(range_->pe_) && !where.tile_in(range_->pe_, slot_)) ++slot_;
+        while (slot_ < range_->where_.slots_of(range_->pe_) && !range_->where_.tile_in(range_->pe_, slot_)) ++slot_;
       }
       const tile_range* range_ = nullptr;
       std::int64_t slot_ = 0;
     };
     iterator begin() const { return {this, 0}; }
-    iterator end() const { return {this, array_->where().slots_of(pe_)}; }
+    iterator end() const { return {this, where_.slots_of(pe_)}; }
 
    private:
     local_tile<T, N> tile(std::int64_t slot) const {
-      const arrays::layout<N>& where = array_->where();
-      return {reinterpret_cast<T*>(array_->piece_of(pe_)) + slot * where.elements_of_tile(),
-              where.elements_of(*where.tile_in(pe_, slot)), where.tile()};
+      return {first_ + slot * where_.elements_of_tile(), where_.elements_of(*where_.tile_in(pe_, slot)), where_.tile()};
     }
-    std::shared_ptr<typed> array_;
+    arrays::layout<N> where_;
+    T* first_;
     int pe_;
   };
-  tile_range tiles_of_pe(int pe) const {
-    array_->check_usable();
-    return tile_range(array_, pe);
-  }
 
   std::shared_ptr<typed> array_;
 };
+
+namespace arrays {
+
+template <class T, int N>
+void create(array_id id, std::int32_t, position<N> extents, distribution<N> how) {
+  if (was_freed(id)) return;  // that news came first
+  const global_array<T, N> array(id, extents, how);
+  make_piece(array.here());
+}
+
+}  // namespace arrays
+
+/// An array that the calling PE makes alone (global_array::made_alone): make_global_array<double>(position<2>(n, n)).
+template <class T, int N, class... Options>
+global_array<T, N> make_global_array(const position<N>& extents, const Options&... options) {
+  return global_array<T, N>::made_alone(extents, options...);
+}
+
+/// A new array with the same elements, dealt otherwise. Collective, for programs in SPMD style: it waits, at the end
+/// for all PEs.
+template <class T, int N, class... Options>
+global_array<T, N> redistribute(const global_array<T, N>& from, const Options&... options) {
+  barrier().get();  // what others have written before
+  const global_array<T, N> to(from.extents(), options...);
+  for (const local_tile<T, N> tile : to.own_tiles()) {
+    const position<N> extents = tile.elements().extents();
+    if (extents == to.tile()) {
+      from.get(tile.elements(), tile.data()).get();
+      continue;
+    }
+    std::vector<T> packed(static_cast<std::size_t>(extents.volume()));
+    from.get(tile.elements(), packed.data()).get();
+    to.put(tile.elements(), packed.data()).get();
+  }
+  barrier().get();
+  return to;
+}
 
 /// Calls f(position, element&) for each element of this PE, tile by tile, in row-major order inside each.
 template <class T, int N, class F>

@@ -12,6 +12,7 @@
 #include "sched/remote/host_records.hpp"
 #include "trireme/detail/arena/allocate.hpp"
 #include "trireme/detail/objects/pe_objects.hpp"
+#include "trireme/index.hpp"
 #include "trireme/variables.hpp"
 
 namespace tri::arrays {
@@ -38,7 +39,7 @@ host_directory& directory_of_host() {
 
 array_table::~array_table() {
   early_.clear();
-  while (!arrays_.empty()) free_piece(*std::shared_ptr<local_array>(arrays_.begin()->second));
+  for (const auto& [id, array] : std::exchange(arrays_, {})) free_piece(*array);
 }
 
 std::shared_ptr<local_array> array_table::find(array_id id) const {
@@ -56,14 +57,16 @@ void array_table::enter(const std::shared_ptr<local_array>& array) {
   array->freed_ = was_freed(array->id());
   if (array->freed_) return;
   const auto pes = static_cast<std::uint32_t>(here.job().pes_of_host());
-  array->shared_ = &directory_of_host().join(array->id(), pes);
+  array->shared_ = &directory_of_host().join(array->id(), pes, array->digest());
   array->pieces_ = array->shared_->pieces();
+  array->seen_ = std::make_unique<std::byte*[]>(pes);
   array->first_pe_of_host_ = here.job().first_pe_of_host();
   array->pes_of_host_ = pes;
   arrays_.emplace(array->id(), array);
 }
 
 void array_table::make_piece(local_array& array) {
+  if (array.own_piece_ != nullptr || array.freed_) return;
   const sched::pe& here = sched::this_pe();
   const std::size_t bytes =
       std::max<std::size_t>(static_cast<std::size_t>(array.elements_on(here.number())) * array.bytes_of_element(), 1);
@@ -85,15 +88,23 @@ void array_table::free_piece(local_array& array) {
   array.freed_ = true;
   array.pes_of_host_ = 0;  // handles that are left find no piece
   array.pieces_ = nullptr;
+  array.seen_.reset();
   directory_of_host().leave(*std::exchange(array.shared_, nullptr));
   freed_[partition_of(array.id())].insert(number_in_partition(array.id()));
   arrays_.erase(array.id());
   run_early(array.id());  // made elsewhere, and freed before this PE made its piece
 }
 
+void array_table::free_by_name(array_id id) {
+  if (const std::shared_ptr<local_array> array = find(id)) return free_piece(*array);
+  freed_[partition_of(id)].insert(number_in_partition(id));
+  run_early(id);
+}
+
 void array_table::when_made(array_id id, int source, os::unique_function<void()> request) {
   early_[id].push_back({source, std::move(request)});
   ++early_of_[source];
+  sched::this_pe().counters().sent.add();  // it is not done
   // relaxed: a fence that follows finds it through the count of deferred requests, or comes to this PE
   own_early_requests().fetch_add(1, std::memory_order_relaxed);
 }
@@ -115,23 +126,24 @@ void array_table::run_early(array_id id) {
     if (const auto count = early_of_.find(request.source); --count->second == 0) early_of_.erase(count);
     // release: what it did comes before a fence that another PE serves. pairs: arrays.early_requests
     own_early_requests().fetch_sub(1, std::memory_order_release);
+    sched::this_pe().count_processed();
   }
-  const auto fences = std::exchange(early_fences_, {});
-  for (const early_request& fence : fences)
-    when_none_waits_of(fence.source, std::move(const_cast<os::unique_function<void()>&>(fence.run)));
+  auto fences = std::exchange(early_fences_, {});
+  for (early_request& fence : fences) when_none_waits_of(fence.source, std::move(fence.run));
 }
 
 // ---- what this PE has asked of others
 
 namespace {
 
-void fence_answered_here(std::uint64_t number) { array_table::here().fence_answered(number); }
+void fence_answered_here(std::uint64_t number, std::int32_t pe) { array_table::here().fence_answered(number, pe); }
 
-void serve_fence(sched::pe&, sched::envelope& message) {
-  array_table::here().when_none_waits_of(static_cast<int>(message.source),
-                                         [source = static_cast<int>(message.source), number = message.element] {
-                                           tri::send<&fence_answered_here>(source, number);
-                                         });
+void serve_fence(sched::pe& here, sched::envelope& message) {
+  const auto answer = [source = static_cast<int>(message.source), number = message.element, pe = here.serves()] {
+    tri::send<&fence_answered_here>(source, number, pe);
+  };
+  if (here.serves() != here.number()) return answer();  // nothing waits at the receiver
+  array_table::here().when_none_waits_of(static_cast<int>(message.source), answer);
 }
 // Requests before it have run, unless the receiver keeps some: then that answers.
 bool may_serve_fence(const sched::pe& here, const sched::envelope&, int receiver) {
@@ -147,9 +159,11 @@ const std::uint32_t fence_handler =
 void array_table::fence(os::unique_function<void()> done) {
   std::atomic_thread_fence(std::memory_order_seq_cst);  // direct accesses before it, on this host
   last_unfenced_ = -1;
-  if (unfenced_.empty()) return done();
-  const auto asked = std::exchange(unfenced_, {});
-  const std::uint64_t number = ++asked_;
+  auto asked = std::exchange(unfenced_, {});
+  for (const auto& [pe, fences] : asked_) asked.insert(pe);  // what an earlier fence waits for, this one waits for, too
+  if (asked.empty()) return done();
+  for (const std::int32_t pe : asked) ++asked_[pe];
+  const std::uint64_t number = ++numbers_;
   fences_.emplace(number, pending_fence{asked.size(), std::move(done)});
   sched::pe& here = sched::this_pe();
   for (const std::int32_t pe : asked)
@@ -157,9 +171,24 @@ void array_table::fence(os::unique_function<void()> done) {
                          objects::pack_arguments<std::tuple<>>(here, here.is_in_this_process(pe), false));
 }
 
-void array_table::fence_answered(std::uint64_t number) {
+void array_table::fence_in_turn(os::unique_function<void()> done) {
+  const std::uint64_t number = first_turn_ + turns_.size();
+  turns_.push_back({false, std::move(done)});
+  fence([this, number] {
+    turns_[number - first_turn_].is_due = true;
+    while (!turns_.empty() && turns_.front().is_due) {
+      const turn next = std::move(turns_.front());
+      turns_.pop_front();
+      ++first_turn_;
+      next.done();
+    }
+  });
+}
+
+void array_table::fence_answered(std::uint64_t number, std::int32_t pe) {
   const auto found = fences_.find(number);
   if (found == fences_.end()) refuse(fmt::format("a fence with the number {} was answered, which none has", number));
+  if (const auto asked = asked_.find(pe); asked != asked_.end() && --asked->second == 0) asked_.erase(asked);
   if (--found->second.unanswered != 0) return;
   const auto done = std::move(found->second.done);
   fences_.erase(found);
@@ -167,8 +196,8 @@ void array_table::fence_answered(std::uint64_t number) {
 }
 
 std::uint64_t array_table::add_transfer(std::unique_ptr<section_transfer> transfer) {
-  transfers_.emplace(++asked_, std::move(transfer));
-  return asked_;
+  transfers_.emplace(++numbers_, std::move(transfer));
+  return numbers_;
 }
 
 void array_table::answer_transfer(std::uint64_t number, os::function_ref<std::string(section_transfer&)> take) {
@@ -184,8 +213,17 @@ void array_table::answer_transfer(std::uint64_t number, os::function_ref<std::st
 // ---- what programs are compiled against
 
 local_array::local_array(array_id id, const void* type, std::size_t bytes_of_element, int dimensions)
-    : id_(id), type_(type), bytes_of_element_(bytes_of_element), dimensions_(dimensions) {}
+    : home_(sched::this_pe()), id_(id), type_(type), bytes_of_element_(bytes_of_element), dimensions_(dimensions) {}
 local_array::~local_array() = default;
+
+// While this PE's puts and updates may still lie in the inbox of the other, its direct accesses would overtake them.
+std::byte* local_array::look_for_piece(std::uint32_t on_host) {
+  // acquire: the zeros in it. pairs: array.piece
+  std::byte* const piece = pieces_[on_host].load(std::memory_order_acquire);
+  if (piece == nullptr || array_table::here().is_unfenced(first_pe_of_host_ + static_cast<std::int32_t>(on_host)))
+    return nullptr;
+  return seen_[on_host] = piece;
+}
 
 void local_array::report_freed() const { throw std::logic_error(describe(id_) + " was freed"); }
 
@@ -193,6 +231,26 @@ std::string describe(array_id id) {
   const std::uint64_t number = number_in_partition(id);
   if (partition_of(id) == 0) return fmt::format("global array {} of those made by all PEs", number);
   return fmt::format("global array {} of those made by PE {}", number, partition_of(id) - 1);
+}
+
+void report_unknown(array_id id) {
+  if (id == 0) throw std::logic_error("a global pointer that names no array was dereferenced");
+  if (was_freed(id)) throw std::logic_error(describe(id) + " was freed");
+  throw std::logic_error(describe(id) + " is not known on this PE, or its elements have another type");
+}
+void report_outside(const local_array& array, std::int64_t number) {
+  throw std::out_of_range(
+      fmt::format("{}: there is no element number {}; it has {}", describe(array.id()), number, array.element_count()));
+}
+void report_remote_cast(const local_array& array, std::int64_t number, int owner) {
+  const sched::runtime& job = sched::this_pe().job();
+  throw std::logic_error(fmt::format(
+      "{}: element number {} is on PE {}, so there is no plain pointer to it; those of PEs {} to {} are on this host",
+      describe(array.id()), number, owner, job.first_pe_of_host(), job.first_pe_of_host() + job.pes_of_host() - 1));
+}
+
+std::uint64_t digest_of(std::uint64_t before, std::uint64_t number) {
+  return objects::finalize_hash(before * 31 + number);
 }
 
 machine_shape machine_of_job() {

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <map>
 #include <memory>
 #include <string>
@@ -38,6 +39,8 @@ class array_table {
   void enter(const std::shared_ptr<local_array>& array);
   void make_piece(local_array& array);
   void free_piece(local_array& array);
+  /// The same for one that this PE may not have met yet: then it will not make it.
+  void free_by_name(array_id id);
   /// Keeps a request of PE `source` until this PE has made its piece of the array, or freed it.
   void when_made(array_id id, int source, os::unique_function<void()> request);
   /// Runs `answer` when no request of this PE waits here.
@@ -48,9 +51,13 @@ class array_table {
     if (pe != last_unfenced_) [[unlikely]]
       unfenced_.insert(last_unfenced_ = pe);
   }
+  /// Some may not have been run there yet.
+  bool is_unfenced(std::int32_t pe) const { return unfenced_.contains(pe) || asked_.contains(pe); }
   /// Runs `done` when all puts and updates so far have been run where they went.
   void fence(os::unique_function<void()> done);
-  void fence_answered(std::uint64_t number);
+  /// The same; such ones end in the order in which they were begun.
+  void fence_in_turn(os::unique_function<void()> done);
+  void fence_answered(std::uint64_t number, std::int32_t pe);
   std::uint64_t add_transfer(std::unique_ptr<section_transfer> transfer);
   /// `take` returns the fault of the answer. The last answer ends the transfer.
   void answer_transfer(std::uint64_t number, os::function_ref<std::string(section_transfer&)> take);
@@ -75,8 +82,15 @@ class array_table {
   std::vector<early_request> early_fences_;
   std::unordered_set<std::int32_t> unfenced_;  // PEs that got puts and updates since the last fence
   std::int32_t last_unfenced_ = -1;
-  std::uint64_t asked_ = 0;  // fences and transfers
+  std::unordered_map<std::int32_t, int> asked_;  // those that have fences to answer, how many
+  std::uint64_t numbers_ = 0;                    // of fences and transfers
   std::unordered_map<std::uint64_t, pending_fence> fences_;
+  struct turn {
+    bool is_due = false;
+    os::unique_function<void()> done;
+  };
+  std::deque<turn> turns_;
+  std::uint64_t first_turn_ = 0;  // the number of turns_.front()
   std::unordered_map<std::uint64_t, std::unique_ptr<section_transfer>> transfers_;
 };
 

@@ -2,6 +2,7 @@
 
 #include <mutex>
 #include <new>
+#include <stdexcept>
 
 #include "trireme/detail/arena/allocate.hpp"
 #include "trireme/index.hpp"
@@ -10,15 +11,18 @@ namespace tri::arrays {
 
 host_pieces*& host_directory::chain_of(array_id id) { return chain_[objects::finalize_hash(id) % chains]; }
 
-host_pieces& host_directory::join(array_id id, std::uint32_t pes) {
+host_pieces& host_directory::join(array_id id, std::uint32_t pes, std::uint64_t digest) {
   std::lock_guard guard(lock_);
   host_pieces*& chain = chain_of(id);
   for (host_pieces* record = chain; record != nullptr; record = record->next)
     if (record->id == id) {
+      if (record->digest != digest)
+        throw std::logic_error(describe(id) +
+                               " has another type, other extents or another distribution on another PE of this host");
       ++record->users;
       return *record;
     }
-  auto* const made = new (arena::allocate(host_pieces::bytes_for(pes))) host_pieces{id, chain, 1, pes};
+  auto* const made = new (arena::allocate(host_pieces::bytes_for(pes))) host_pieces{id, chain, 1, pes, digest};
   for (std::uint32_t i = 0; i < pes; ++i) new (made->pieces() + i) std::atomic<std::byte*>(nullptr);
   chain = made;
   arrays_.fetch_add(1, std::memory_order_relaxed);  // relaxed: as in arrays()

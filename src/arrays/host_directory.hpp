@@ -18,6 +18,7 @@ struct host_pieces {
   host_pieces* next;    // in its chain; under the lock of the directory
   std::uint32_t users;  // PEs that have the array in their table; under the lock
   std::uint32_t pes;
+  std::uint64_t digest;  // of its shape
   std::size_t bytes() const { return bytes_for(pes); }
   static std::size_t bytes_for(std::uint32_t pes) {
     return sizeof(host_pieces) + pes * sizeof(std::atomic<std::byte*>);
@@ -29,8 +30,9 @@ static_assert(sizeof(host_pieces) % alignof(std::atomic<std::byte*>) == 0);
 /// Any thread of any process of the host. Zeros are an empty directory.
 class host_directory {
  public:
-  /// The record of an array, made if there is none; counts the caller as a user. Throws arena_exhausted.
-  host_pieces& join(array_id id, std::uint32_t pes);
+  /// The record of an array, made if there is none; counts the caller as a user. Throws arena_exhausted, and
+  /// std::logic_error when another PE of the host has given it another shape.
+  host_pieces& join(array_id id, std::uint32_t pes, std::uint64_t digest);
   /// The last user releases it.
   void leave(host_pieces& record);
   std::size_t arrays() const { return arrays_.load(std::memory_order_relaxed); }  // relaxed: a figure for reports

@@ -75,7 +75,7 @@ void check_grid(const std::int64_t* grid, int dimensions, std::int32_t pes) {
   if (grid == nullptr) refuse("it is given tiles of hosts and a grid of PEs; only one of both may be given");
   std::int64_t volume = 1;
   for (int d = 0; d < dimensions; ++d) {
-    if (grid[d] < 1 || volume > pes)
+    if (grid[d] < 1 || grid[d] > pes || volume > pes)
       refuse(fmt::format("its grid is {}; each number must be at least 1, and the product at most {}, the PEs",
                          list(grid, dimensions), pes));
     volume *= grid[d];
@@ -83,14 +83,21 @@ void check_grid(const std::int64_t* grid, int dimensions, std::int32_t pes) {
   if (volume > pes) refuse(fmt::format("its grid is {}, {} PEs; there are {}", list(grid, dimensions), volume, pes));
 }
 
-void check_host_tile(const std::int64_t* tile, const std::int64_t* host_tile, int dimensions,
-                     const machine_shape& machine) {
+void check_first_pe(std::int32_t first_pe, std::int32_t pes) {
+  if (first_pe < 0 || first_pe >= pes)
+    refuse(fmt::format("its first tile is given to PE {}; there are PEs 0 to {}", first_pe, pes - 1));
+}
+
+void check_host_tile(const std::int64_t* extents, const std::int64_t* tile, const std::int64_t* host_tile,
+                     int dimensions, const machine_shape& machine) {
   if (machine.hosts == 0)
     refuse("it is given tiles of hosts, which need as many PEs on each host; in this job they differ");
   for (int d = 0; d < dimensions; ++d)
-    if (host_tile[d] < 1 || host_tile[d] % tile[d] != 0)
-      refuse(fmt::format("its tiles of hosts are {}; each extent must be a multiple of that of its tiles, {}",
-                         list(host_tile, dimensions), list(tile, dimensions)));
+    if (host_tile[d] < 1 || host_tile[d] % tile[d] != 0 || host_tile[d] - tile[d] >= extents[d])
+      refuse(
+          fmt::format("its tiles of hosts are {}; each extent must be a multiple of that of its tiles, {}, "
+                      "and no larger than the array, {}",
+                      list(host_tile, dimensions), list(tile, dimensions), list(extents, dimensions)));
 }
 
 void choose_grid(const std::int64_t* extents, int dimensions, std::int32_t pes, std::int64_t* grid) {

@@ -23,7 +23,7 @@ void complete(const promise<void>& to, const std::exception_ptr& error) {
 /// When all PEs have come here; on this PE.
 void at_barrier(os::unique_function<void(std::exception_ptr)> completed) {
   sched::pe& here = sched::this_pe();
-  const auto world = objects::team_here(here, objects::local_teams::world);
+  const auto world = objects::team_here(here, objects::local_teams::arrays);
   objects::start_collective<objects::team_barrier>(
       here, *world, 0, {},
       [completed = std::move(completed)](std::exception_ptr error, std::monostate*) { completed(std::move(error)); });
@@ -71,21 +71,35 @@ future<void> fence_of_pe() {
   return result;
 }
 
+// Barriers and frees of all begin in the order in which the program calls them: their fences may end in another.
 future<void> barrier_of_all() {
   future<void> result;
-  array_table::here().fence(
+  array_table::here().fence_in_turn(
       [to = result.get_promise()] { at_barrier([to](const std::exception_ptr& error) { complete(to, error); }); });
   return result;
 }
 
-future<void> free_by_all(const std::shared_ptr<local_array>& array) {
-  array->check_usable();
+future<void> free_by_all(array_id id) {
   future<void> result;
-  array_table::here().fence([to = result.get_promise(), array] {
-    at_barrier([to, array](const std::exception_ptr& error) {
-      free_piece(*array);
+  array_table::here().fence_in_turn([to = result.get_promise(), id] {
+    at_barrier([to, id](const std::exception_ptr& error) {
+      array_table::here().free_by_name(id);
       complete(to, error);
     });
+  });
+  return result;
+}
+
+namespace {
+void free_here(array_id id, std::int32_t) { array_table::here().free_by_name(id); }
+}  // namespace
+
+future<void> free_by_one(array_id id) {
+  future<void> result;
+  array_table::here().fence([to = result.get_promise(), id] {
+    notify_all<&free_here>(id);
+    array_table::here().free_by_name(id);
+    to.set();
   });
   return result;
 }

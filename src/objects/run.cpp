@@ -31,11 +31,15 @@ const std::uint32_t describe_handler =
 std::string describe_waiting_everywhere() {
   auto& here = sched::this_pe();
   const std::string own = pe_objects::of(here).describe_waiting();  // before this adds futures of its own
-  std::vector<future<std::string>> answers(static_cast<std::size_t>(here.job().pes() - 1));
-  for (int pe = 1; pe < here.job().pes(); ++pe)
-    post_packed(here, pe, describe_handler, 0, 0,
-                pack_arguments<std::tuple<promise<std::string>>>(
-                    here, here.is_in_this_process(pe), false, answers[static_cast<std::size_t>(pe - 1)].get_promise()));
+  std::vector<future<std::string>> answers(static_cast<std::size_t>(here.job().pes()));
+  for (int pe = 0; pe < here.job().pes(); ++pe) {
+    const promise<std::string> answer = answers[static_cast<std::size_t>(pe)].get_promise();
+    if (pe == here.number())
+      answer.set(own);
+    else
+      post_packed(here, pe, describe_handler, 0, 0,
+                  pack_arguments<std::tuple<promise<std::string>>>(here, here.is_in_this_process(pe), false, answer));
+  }
   constexpr std::int64_t timeout_ns = 1'000'000'000;
   const std::int64_t deadline = os::now_ns() + timeout_ns;
   sched::envelope alarm{};  // we may fall asleep, and nothing else would wake us after the deadline
@@ -43,9 +47,9 @@ std::string describe_waiting_everywhere() {
   alarm.kind = sched::payload_kind::direct;
   here.send_later(timeout_ns + timeout_ns / 10, alarm);
   here.run_until([&] { return os::now_ns() > deadline || std::ranges::all_of(answers, &future<std::string>::ready); });
-  std::string text = own;
+  std::string text;
   for (std::size_t i = 0; i < answers.size(); ++i)
-    text += answers[i].ready() ? answers[i].get() : "\n  PE " + std::to_string(i + 1) + " does not answer";
+    text += answers[i].ready() ? answers[i].get() : "\n  PE " + std::to_string(i) + " does not answer";
   return text;
 }
 
@@ -68,7 +72,6 @@ void program_ended(int status) {
 int run_on_all_pes(os::function_ref<int()> main_program) {
   sched::pe& here = sched::this_pe();
   if (here.number() != 0) {
-    here.main_program_begins();
     const int status = main_program();
     tri::send<&program_ended>(0, status);
     here.main_program_ends();
@@ -104,6 +107,7 @@ int run_program(int argc, char** argv, main_program_on where, os::function_ref<i
                          of(here) = std::make_unique<pe_objects>(here);
                          here.upper = of(here).get();
                          install_quiescence_service(here);
+                         if (where == main_program_on::all_pes && here.number() != 0) here.main_program_begins();
                        },
                    .main_program =
                        [&] {

@@ -236,6 +236,10 @@ void process_runtime::run_pe(scheduler& which, const program& steps) {
   detail::this_pe = &which;
   steps.prepare(which);
   phase_->all.arrive_and_wait();
+  if (steps.everywhere) {  // all main programs count before the first one begins
+    if (which.local_number() == 0) job_.barrier();
+    phase_->all.arrive_and_wait();
+  }
   if (values_.trace_start) which.switch_trace(true);
   if (which.number() == 0 || steps.everywhere) {
     if (which.trace() != nullptr) which.trace()->mark(trace::event::begin, os::ticks(), trace::main_program);

@@ -2,12 +2,17 @@
 // compares what it reads with what a sequential model says. Prints "<case>: ok".
 #include "trireme/arrays.hpp"
 
+#include <algorithm>
+#include <atomic>
 #include <cstdio>
 #include <cstdlib>
 #include <random>
+#include <span>
 #include <stdexcept>
 #include <string>
 #include <string_view>
+#include <thread>
+#include <utility>
 #include <vector>
 
 #include "support/check.hpp"
@@ -162,20 +167,126 @@ void sections() {
   random_sections<4>({4, 3, 5, 4}, distribution<4>(tiles(2, 2, 2, 2)), 7);
 }
 
+// Each PE writes rows of its own, wherever they lie, in every way there is, and reads them back: it must see its own
+// writes in their order, without fences. The last word is what the model says, for all.
+void random_programs() {
+  constexpr std::int64_t columns = 23;
+  std::mt19937 shared(11);  // the same on all PEs
+  std::mt19937 own(static_cast<std::uint32_t>(this_pe()) + 1);
+  const std::int64_t rows = 3 * pe_count();
+  for (int round = 0; round < 6; ++round) {
+    const auto tile = tiles(1 + shared() % 3, 1 + shared() % 9);
+    const global_array<std::int64_t, 2> a({rows, columns}, tile);
+    std::vector<std::int64_t> model(static_cast<std::size_t>(3 * columns));
+    for (int step = 0; step < 300; ++step) {
+      const auto mine = static_cast<std::int64_t>(own() % 3);
+      const std::int64_t row = mine * pe_count() + this_pe();
+      const auto column = static_cast<std::int64_t>(own() % columns);
+      const auto last = column + 1 + static_cast<std::int64_t>(own() % static_cast<std::uint64_t>(columns - column));
+      const auto value = static_cast<std::int64_t>(own() % 1000);
+      const auto of_model = model.begin() + mine * columns;
+      switch (own() % 7) {
+        case 0:
+          a(row, column) = value;
+          of_model[column] = value;
+          break;
+        case 1:
+          a(row, column) += value;
+          of_model[column] += value;
+          break;
+        case 2:
+          check_equal(a(row, column).exchange(value), of_model[column]);
+          of_model[column] = value;
+          break;
+        case 3:
+          check_equal(a(row, column).compare_exchange(of_model[column], value), of_model[column]);
+          check_equal(a(row, column).compare_exchange(-1, value + 1), value);
+          of_model[column] = value;
+          break;
+        case 4: {
+          const std::vector<std::int64_t> values(static_cast<std::size_t>(last - column), value);
+          auto done = a.put({{row, column}, {row + 1, last}}, values.data());
+          a(row, column) += 1;  // behind it, though it was not waited for
+          std::fill(of_model + column, of_model + last, value);
+          of_model[column] += 1;
+          done.get();
+          break;
+        }
+        case 5: {
+          std::vector<std::int64_t> found(static_cast<std::size_t>(last - column));
+          a.get({{row, column}, {row + 1, last}}, found.data()).get();
+          check(std::equal(found.begin(), found.end(), of_model + column), "a section has what was written last");
+          break;
+        }
+        default:
+          check_equal(std::int64_t{a(row, column)}, of_model[column]);
+      }
+    }
+    barrier().get();
+    // Others see the same.
+    const int other = (this_pe() + 1) % pe_count();
+    std::vector<std::int64_t> theirs(model.size());
+    for (std::int64_t mine = 0; mine < 3; ++mine) {
+      const std::int64_t row = mine * pe_count() + other;
+      a.get({{row, 0}, {row + 1, columns}}, theirs.data() + mine * columns).get();
+    }
+    std::int64_t total = 0, total_of_theirs = 0;
+    for (std::size_t i = 0; i < model.size(); ++i) {
+      total += model[i] * static_cast<std::int64_t>(i + 1);
+      total_of_theirs += theirs[i] * static_cast<std::int64_t>(i + 1);
+    }
+    const std::vector<std::int64_t> totals = team::world().allgather(total).get();
+    check_equal(total_of_theirs, totals[static_cast<std::size_t>(other)]);
+    a.free().get();
+  }
+}
+
 // PE 0 is late with the array: requests of the others wait for it.
 void early_requests() {
   const int own = this_pe();
   if (own == 0) team::world().reduce(1, sum, 0).get();  // all have asked
   global_array<int, 1> a(position<1>(pe_count()), tiles(1));
   if (own != 0) {
-    future<int> early = a.get(position<1>(0));
-    a(0) += 1;
-    check(!early.ready(), "PE 0 has not made it yet");
+    future<int> early = a(0).fetch_add_async(1);
+    int more = 5;
+    future<void> added = a.accumulate({{0}, {1}}, &more);
     team::world().reduce(1, sum, 0).get();
-    check(early.get() >= 0, "a request that came early is answered");
+    const int before = early.get();
+    check(before >= 0 && before <= 6 * (pe_count() - 2), "each of the others had added 1 or 6");
+    added.get();
   }
   barrier().get();
-  check_equal(int{a(0)}, pe_count() - 1);
+  check_equal(int{a(0)}, 6 * (pe_count() - 1));
+  a.free().get();
+}
+
+// A PE writes by a message, because the other has not made its piece; then directly, while the message still waits. The
+// two are neighbours in a process, so that they can wait for each other without messages.
+void writes_keep_their_order() {
+  static std::atomic<int> step{0};
+  const bool makes = this_pe() % pes_per_process() == 0;
+  const bool writes = this_pe() % pes_per_process() == 1;
+  const auto wait_for = [](int until) {
+    while (step < until) std::this_thread::yield();
+  };
+  step = 0;
+  barrier().get();
+  if (makes && pes_per_process() > 1) wait_for(1);
+  global_array<int, 1> a(position<1>(pe_count()), tiles(1));
+  const auto neighbour = this_pe() - 1;
+  if (makes) step = 2;
+  if (writes) {
+    a(neighbour) = 1;
+    step = 1;
+    wait_for(2);
+    a(neighbour) = 2;
+    check_equal(int{a(neighbour)}, 2);
+    fence().get();
+    check(a.local(position<1>(neighbour)) != nullptr, "behind a fence accesses are direct");
+  }
+  if (makes && pes_per_process() > 1) wait_for(2);
+  barrier().get();
+  if (makes && pes_per_process() > 1) check_equal(int{a(this_pe())}, 2);
   a.free().get();
 }
 
@@ -220,9 +331,213 @@ void errors() {
   expect_throws([&] { (void)a.own_tiles(); }, "was freed");
 }
 
-// Quiescence and the stall report see the main programs of all PEs.
+// A pointer visits the elements in row-major order, across tiles and PEs; from the other end, too.
+void pointers() {
+  const global_array<std::int64_t, 2> a({5, 7}, tiles(2, 3));
+  for_each_own(a, [](const position<2>& at, std::int64_t& element) { element = at[0] * 7 + at[1]; });
+  barrier().get();
+  global_pointer<std::int64_t> p = a.pointer_to({0, 0});
+  for (std::int64_t i = 0; i < 35; ++i, ++p) {
+    check_equal(std::int64_t{*p}, i);
+    check_equal(p.owner(), a.owner({i / 7, i % 7}));
+    check_equal((*p).local() == nullptr, a.local({i / 7, i % 7}) == nullptr);
+    if ((*p).local() != nullptr)
+      check(static_cast<std::int64_t*>(p) == a.local({i / 7, i % 7}), "a plain pointer");
+    else
+      expect_throws([&] { (void)static_cast<std::int64_t*>(p); }, "so there is no plain pointer to it");
+  }
+  check_equal(p - a.pointer_to({0, 0}), 35);
+  for (std::int64_t i = 35; i-- > 0;) check_equal(std::int64_t{*--p}, i);
+  check(p == a.pointer_to({0, 0}) && p + 8 > p && (p + 8).number() == 8, "pointers are compared by their elements");
+  check_equal(std::int64_t{p[34]}, 34);
+  expect_throws([&] { (void)p[35]; }, "there is no element number 35; it has 35");
+  expect_throws([&] { (void)p[-1]; }, "there is no element number -1");
+  expect_throws([] { (void)*global_pointer<int>(); }, "names no array");
+  barrier().get();
+  if (this_pe() == 0) *(p + 34) = 100;
+  barrier().get();
+  check_equal(std::int64_t{p[34]}, 100);
+  a.free().get();
+  expect_throws([&] { (void)*p; }, "was freed");
+}
+
+struct user_of_pointers : group_member<user_of_pointers> {
+  task<std::int64_t> adds(global_array<std::int64_t, 1> array, global_pointer<std::int64_t> to) {
+    std::vector<std::int64_t> all(static_cast<std::size_t>(array.size()));
+    co_await array.get({{0}, {array.size()}}, all.data());
+    array(0) += 1;
+    co_await fence();
+    co_return std::int64_t{all.back()} + to.number();
+  }
+};
+
+// Arrays that one PE makes: the others hear of them, or of their handles first.
+void made_alone() {
+  for (int maker = 0; maker < pe_count(); ++maker) {
+    if (this_pe() == maker) {
+      const auto members = make_group<user_of_pointers>();
+      for (int round = 0; round < 5; ++round) {
+        const auto a = make_global_array<std::int64_t>(position<1>(3 * pe_count() + 1), tiles(2));
+        a(a.size() - 1) = 40 + round;
+        fence().get();
+        std::vector<future<std::int64_t>> answers;
+        for (int pe = 0; pe < pe_count(); ++pe)
+          answers.push_back(members[pe].call<&user_of_pointers::adds>(a, a.pointer_to(position<1>(pe))));
+        for (int pe = 0; pe < pe_count(); ++pe)
+          check_equal(answers[static_cast<std::size_t>(pe)].get(), 40 + round + pe);
+        check_equal(std::int64_t{a(0)}, pe_count());
+        a.free().get();
+      }
+    }
+    barrier().get();
+  }
+}
+
+void grids_and_redistribution() {
+  const int pes = pe_count();
+  const int columns = pes % 2 == 0 ? 2 : 1;
+  const global_array<int, 2> a({8, 9}, tiles(2, 2), grid(pes / columns, columns));
+  for_each_own(a, [](const position<2>& at, int& element) { element = static_cast<int>(at[0] * 9 + at[1]); });
+  const team row = a.row_team().get();
+  const team column = a.column_team().get();
+  check_equal(row.size(), columns);
+  check_equal(column.size(), pes / columns);
+  check_equal(row.rank(), this_pe() % columns);
+  check_equal(column.rank(), this_pe() / columns);
+  const global_array<int, 2> b = redistribute(a, tiles(3, 5));
+  for_each_own(b, [](const position<2>& at, int& element) { check_equal(element, at[0] * 9 + at[1]); });
+  barrier().get();
+  a.free().get();
+  b.free().get();
+}
+
+// Fences and barriers under way at the same time, beside collectives of the program; some PEs have something to wait
+// for, and others do not.
+void fences_and_barriers_overlap() {
+  const global_array<std::int64_t, 1> a(position<1>(8 * pe_count()), tiles(8));
+  const std::int64_t far = (this_pe() + 1) % pe_count() * 8;
+  for (int round = 1; round <= 20; ++round) {
+    future<void> first = fence();
+    if ((this_pe() + round) % 2 == 0) {
+      a(far) = round;
+      first = fence();
+    }
+    future<void> second = fence();
+    future<void> all = barrier();
+    future<int> sum_of_all = team::world().allreduce(1, sum);
+    future<void> again = barrier();
+    again.get();
+    check(all.ready(), "barriers end in the order in which they were called");
+    const std::int64_t from_before =
+        (this_pe() + pe_count() - 1 + round) % 2 == 0 || pe_count() == 1 ? round : round - 1;
+    if (pe_count() % 2 == 0) check_equal(std::int64_t{a(this_pe() * 8)}, from_before);
+    second.get();
+    first.get();
+    check_equal(sum_of_all.get(), pe_count());
+    barrier().get();
+  }
+  a.free().get();
+}
+
+struct holder : group_member<holder> {
+  global_array<std::int64_t, 1> kept;
+  // The handle comes before the news, if that comes at all before it.
+  task<int> takes(global_array<std::int64_t, 1> array) {
+    kept = array;
+    int own = 0;
+    for_each_own(array, [&](const position<1>& at, std::int64_t& element) {
+      check_equal(array.owner(at), this_pe());
+      element += at[0];
+      ++own;
+    });
+    array(0) += 100;
+    co_await fence();
+    co_return own;
+  }
+  task<int> frees() {
+    co_await kept.free();
+    co_return 1;
+  }
+};
+
+// A handle is the same array on each PE of a process; another PE than the one that made it frees it.
+void handles_are_of_no_pe() {
+  if (this_pe() == 0) {
+    const auto members = make_group<holder>();
+    for (int round = 0; round < 4; ++round) {
+      const auto a = make_global_array<std::int64_t>(position<1>(4 * pe_count()), tiles(2));
+      std::vector<future<int>> counts;
+      for (int pe = 0; pe < pe_count(); ++pe) counts.push_back(members[pe].call<&holder::takes>(a));
+      int elements = 0;
+      for (auto& count : counts) elements += count.get();
+      check_equal(elements, 4 * pe_count());
+      check_equal(std::int64_t{a(0)}, 100 * pe_count());
+      check_equal(std::int64_t{a(4 * pe_count() - 1)}, 4 * pe_count() - 1);
+      check_equal(members[pe_count() - 1].call<&holder::frees>().get(), 1);
+      quiescence().get();
+      expect_throws([&] { a(0) = 1; }, "was freed");
+    }
+  }
+  barrier().get();
+}
+
+// PE 1 gives other extents than the others of its host.
+void arguments_must_be_alike() {
+  if (pe_count() == 1 || !sched::this_pe().job().is_on_own_host(0) || !sched::this_pe().job().is_on_own_host(1)) {
+    team::world().barrier().get();
+    const global_array<int, 1> a(position<1>(10), tiles(2));
+    team::world().barrier().get();
+    return;
+  }
+  if (this_pe() == 1) {
+    team::world().barrier().get();
+    expect_throws([] { global_array<int, 1>(position<1>(11), tiles(2)); }, "on another PE of this host");
+  } else {
+    const global_array<int, 1> a(position<1>(10), tiles(2));
+    team::world().barrier().get();
+  }
+  team::world().barrier().get();
+}
+
+std::atomic<bool> answered{false};
+void owner_may_go_on() { answered = true; }
+
+// The owner of an element computes, and takes no messages, until another host has read it: a sibling serves that.
+void idle_pes_serve_busy_ones() {
+  global_array<int, 1> a(position<1>(pe_count()), tiles(1));
+  const sched::runtime& job = sched::this_pe().job();
+  a(this_pe()) = this_pe() + 1;
+  answered = false;
+  barrier().get();
+  if (job.hosts() > 1 && pes_per_process() > 1) {
+    const int busy = 1, reader = job.first_pe_of(1);
+    if (this_pe() == busy)
+      while (!answered) std::this_thread::yield();
+    if (this_pe() == reader) {
+      check_equal(int{a(busy)}, busy + 1);
+      a(busy) += 5;
+      fence().get();
+      tri::send<&owner_may_go_on>(0);
+    }
+  }
+  barrier().get();
+  if (job.hosts() > 1 && pes_per_process() > 1) check_equal(int{a(1)}, 7);
+  a.free().get();
+}
+
+std::atomic<int> computed{0};
+
+// Quiescence waits for main programs that compute.
 void main_programs_count() {
-  if (this_pe() == 0) quiescence().get();
+  computed = 0;
+  barrier().get();
+  if (this_pe() == 0) {
+    quiescence().get();
+    check_equal(computed.load(), pes_per_process() - 1);  // of this process; all others wait in the barrier, too
+  } else {
+    for (int i = 0; i < 200; ++i) std::this_thread::yield();
+    ++computed;
+  }
   barrier().get();
 }
 
@@ -234,8 +549,17 @@ constexpr test_case cases[] = {{"single_values", &single_values},
                                {"updates", &updates},
                                {"own_tiles", &own_tiles},
                                {"sections", &sections},
+                               {"random_programs", &random_programs},
                                {"early_requests", &early_requests},
+                               {"writes_keep_their_order", &writes_keep_their_order},
                                {"handles_in_messages", &handles_in_messages},
+                               {"pointers", &pointers},
+                               {"made_alone", &made_alone},
+                               {"fences_and_barriers_overlap", &fences_and_barriers_overlap},
+                               {"handles_are_of_no_pe", &handles_are_of_no_pe},
+                               {"arguments_must_be_alike", &arguments_must_be_alike},
+                               {"idle_pes_serve_busy_ones", &idle_pes_serve_busy_ones},
+                               {"grids_and_redistribution", &grids_and_redistribution},
                                {"errors", &errors},
                                {"main_programs_count", &main_programs_count}};
 
@@ -243,7 +567,8 @@ int run_cases(int argc, char** argv) {
   check_equal(process_count(), std::atoi(argv[1]));
   check_equal(pes_per_process(), std::atoi(argv[2]));
   for (const test_case& one : cases) {
-    if (argc > 3 && std::string_view(argv[3]) != one.name) continue;
+    const std::span<char*> named(argv + 3, argv + argc);
+    if (!named.empty() && std::ranges::find(named, std::string_view(one.name)) == named.end()) continue;
     one.run();
     if (this_pe() == 0) std::printf("%s: ok\n", one.name);
   }

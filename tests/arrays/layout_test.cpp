@@ -115,7 +115,9 @@ class random_layouts {
         break;
       }
       case 1:
-        for (int d = 0; d < N; ++d) how.host_tile[d] = how.tile[d] * draw(1, 3);
+        for (int d = 0; d < N; ++d)
+          how.host_tile[d] =
+              how.tile[d] * draw(1, std::min<std::int64_t>(3, (extents[d] + how.tile[d] - 1) / how.tile[d]));
         break;
       case 2:
         how.tile = {};
@@ -269,6 +271,9 @@ TEST(Layout, Wrong_shapes_are_refused_with_what_would_be_right) {
   expect_refused(make({5, 5}, distribution<2>(grid(2, 3))), "grid is (2, 3), 6 PEs; there are 4");
   expect_refused(make({5, 5}, distribution<2>(tiles(2, 2), grid(2, -1))), "grid is (2, -1); each number must be");
   expect_refused(make({8, 8}, distribution<2>(tiles(2, 2), host_tiles(3, 4))), "must be a multiple of that of its");
+  expect_refused(make({8, 8}, distribution<2>(tiles(2, 2), host_tiles(4, std::int64_t{1} << 32))),
+                 "no larger than the");
+  expect_refused(make({5, 5}, distribution<2>(grid(4, std::int64_t{1} << 62))), "each number must be at least 1");
   expect_refused(make({8, 8}, distribution<2>(tiles(2, 2), host_tiles(4, 4)), {6, 0}), "as many PEs on each host");
   expect_refused(make({8, 8}, distribution<2>(tiles(2, 2), host_tiles(4, 4), grid(2, 2))), "only one of both");
 }

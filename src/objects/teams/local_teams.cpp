@@ -15,10 +15,10 @@ namespace tri::objects {
 
 std::shared_ptr<local_team> local_teams::find(std::uint64_t id) {
   if (const auto found = known_.find(id); found != known_.end()) return found->second;
-  if (id != world && id != host) return nullptr;
+  if (id != world && id != host && id != arrays) return nullptr;
   const sched::runtime& job = here_.job();
-  std::vector<int> pes(static_cast<std::size_t>(id == world ? job.pes() : job.pes_of_host()));
-  std::iota(pes.begin(), pes.end(), id == world ? 0 : job.first_pe_of_host());
+  std::vector<int> pes(static_cast<std::size_t>(id == host ? job.pes_of_host() : job.pes()));
+  std::iota(pes.begin(), pes.end(), id == host ? job.first_pe_of_host() : 0);
   return known_.emplace(id, std::make_shared<local_team>(here_, id, std::move(pes))).first->second;
 }
 

@@ -19,6 +19,8 @@ class local_teams {
  public:
   static constexpr std::uint64_t world = 1;
   static constexpr std::uint64_t host = 2;
+  static constexpr std::uint64_t arrays =
+      3;  ///< all PEs once more: their collectives for global arrays are numbered apart
   /// Of a team whose rank 0 is on that PE, and has drawn the number there.
   static constexpr std::uint64_t name_of(int pe, std::uint32_t drawn) {
     return (static_cast<std::uint64_t>(pe) + 1) << 32 | drawn;

@@ -100,8 +100,9 @@ struct tile_piece {
 void check_extents(const std::int64_t* extents, int dimensions, std::size_t bytes_of_element);
 void check_tile(const std::int64_t* extents, const std::int64_t* tile, int dimensions);
 void check_grid(const std::int64_t* grid, int dimensions, std::int32_t pes);
-void check_host_tile(const std::int64_t* tile, const std::int64_t* host_tile, int dimensions,
-                     const machine_shape& machine);
+void check_first_pe(std::int32_t first_pe, std::int32_t pes);
+void check_host_tile(const std::int64_t* extents, const std::int64_t* tile, const std::int64_t* host_tile,
+                     int dimensions, const machine_shape& machine);
 /// A grid of at most this many PEs whose blocks of an array of these extents have the shortest edges.
 void choose_grid(const std::int64_t* extents, int dimensions, std::int32_t pes, std::int64_t* grid);
 [[noreturn]] void report_outside(const std::int64_t* at, const std::int64_t* extents, int dimensions);
@@ -117,13 +118,14 @@ class layout {
   layout(const position<N>& extents, distribution<N> how, const machine_shape& machine, std::size_t bytes_of_element)
       : extents_(extents), how_(how), machine_(machine) {
     check_extents(extents.at.data(), N, bytes_of_element);
+    check_first_pe(how.first_pe, machine.pes);
     if (how.host_tile == position<N>()) {
       if (how.tile == position<N>()) divide_into_blocks();
       if (how_.grid != position<N>()) check_grid(how_.grid.at.data(), N, machine.pes);
     }
     check_tile(extents.at.data(), how_.tile.at.data(), N);
     if (how_.host_tile != position<N>()) {
-      check_host_tile(how_.tile.at.data(), how_.host_tile.at.data(), N, machine);
+      check_host_tile(extents.at.data(), how_.tile.at.data(), how_.host_tile.at.data(), N, machine);
       if (how_.grid != position<N>()) check_grid(nullptr, N, machine.pes);  // throws: one of both
     }
     for (int d = 0; d < N; ++d) {

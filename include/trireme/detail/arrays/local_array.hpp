@@ -41,6 +41,8 @@ class local_array {
   virtual ~local_array();
 
   array_id id() const { return id_; }
+  /// The PE that may use it.
+  const sched::pe& home() const { return home_; }
   std::size_t bytes_of_element() const { return bytes_of_element_; }
   int dimensions() const { return dimensions_; }
   bool is_freed() const { return freed_; }
@@ -48,15 +50,19 @@ class local_array {
   std::byte* own_piece() const { return own_piece_; }
   const void* type() const { return type_; }
 
-  /// The piece of a PE of this host, or null: of another host, not made yet, or freed.
-  std::byte* piece_of(std::int32_t pe) const {
+  /// The piece of a PE of this host. Null: it must be asked by messages, because it is of another host, has not made or
+  /// has freed its piece, or messages from before it was made may still be under way to it.
+  std::byte* piece_of(std::int32_t pe) {
     const auto on_host = static_cast<std::uint32_t>(pe - first_pe_of_host_);
-    // acquire: the zeros in it. pairs: array.piece
-    return on_host < pes_of_host_ ? pieces_[on_host].load(std::memory_order_acquire) : nullptr;
+    if (on_host >= pes_of_host_) return nullptr;
+    std::byte* const seen = seen_[on_host];
+    return seen != nullptr ? seen : look_for_piece(on_host);
   }
   bool is_on_this_host(std::int32_t pe) const {
     return static_cast<std::uint32_t>(pe - first_pe_of_host_) < pes_of_host_;
   }
+  /// Of what all PEs must have given alike.
+  virtual std::uint64_t digest() const = 0;
   /// Throws std::logic_error when the array was freed.
   void check_usable() const {
     if (freed_) [[unlikely]]
@@ -74,13 +80,16 @@ class local_array {
 
  private:
   friend class array_table;
+  std::byte* look_for_piece(std::uint32_t on_host);
+  const sched::pe& home_;
   const array_id id_;
   const void* const type_;  // &type_mark of the elements
   const std::size_t bytes_of_element_;
   const int dimensions_;
   std::int32_t first_pe_of_host_ = 0;
   std::uint32_t pes_of_host_ = 0;
-  std::atomic<std::byte*>* pieces_ = nullptr;
+  std::atomic<std::byte*>* pieces_ = nullptr;  // of the host's PEs, in the arena
+  std::unique_ptr<std::byte*[]> seen_;         // those that this PE accesses directly
   host_pieces* shared_ = nullptr;
   std::byte* own_piece_ = nullptr;  // of this PE
   bool freed_ = false;
@@ -88,6 +97,8 @@ class local_array {
 
 template <class T>
 inline char type_mark = 0;
+
+std::uint64_t digest_of(std::uint64_t before, std::uint64_t number);
 
 template <int N>
 class typed_array final : public local_array {
@@ -100,10 +111,23 @@ class typed_array final : public local_array {
   }
   std::int64_t element_count() const override { return layout_.elements(); }
   std::int64_t elements_on(std::int32_t pe) const override { return layout_.elements_on(pe); }
+  std::uint64_t digest() const override {
+    const distribution<N>& how = layout_.how();
+    std::uint64_t sum = digest_of(bytes_of_element(), N);
+    for (const position<N>& one :
+         {layout_.extents(), how.tile, how.host_tile, how.grid, position<N>::all(how.first_pe)})
+      for (const std::int64_t number : one.at) sum = digest_of(sum, static_cast<std::uint64_t>(number));
+    return sum;
+  }
 
  private:
   const layout<N> layout_;
 };
+
+// Errors of pointers.
+[[noreturn]] void report_unknown(array_id id);
+[[noreturn]] void report_outside(const local_array& array, std::int64_t number);
+[[noreturn]] void report_remote_cast(const local_array& array, std::int64_t number, int owner);
 
 /// The shape that layouts of this job get.
 machine_shape machine_of_job();
@@ -117,7 +141,7 @@ bool was_freed(array_id id);
 /// Enters an array that this PE has met: made here, or named by a handle that has come in a message.
 void enter_array(const std::shared_ptr<local_array>& array);
 /// Allocates this PE's piece, zeroed, shows it to the PEs of the host, and runs the requests that wait for it.
-void make_piece(local_array& array);
+void make_piece(local_array& array);  // nothing if it has made it
 /// Frees this PE's piece. Requests that come later fail.
 void free_piece(local_array& array);
 }  // namespace tri::arrays

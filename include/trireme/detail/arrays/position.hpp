@@ -26,15 +26,20 @@ struct position {
     requires(sizeof...(I) == N)
   constexpr position(I... i)
       : at{static_cast<std::int64_t>(i)...} {}  // NOLINT(google-explicit-constructor): {i, j, k} should just work
+  static constexpr position all(std::int64_t value) {
+    position made;
+    made.at.fill(value);
+    return made;
+  }
   constexpr std::int64_t operator[](int d) const { return at[static_cast<std::size_t>(d)]; }
   constexpr std::int64_t& operator[](int d) { return at[static_cast<std::size_t>(d)]; }
   friend constexpr auto operator<=>(const position&, const position&) = default;
 
   /// Elements of a box with these extents; 0 if one of them is not positive.
   constexpr std::int64_t volume() const {
-    std::int64_t product = 1;
-    for (const std::int64_t extent : at) product *= std::max<std::int64_t>(extent, 0);
-    return product;
+    std::int64_t elements = 1;
+    for (const std::int64_t extent : at) elements *= std::max<std::int64_t>(extent, 0);
+    return elements;
   }
 };
 
@@ -46,14 +51,6 @@ struct region {
 
   constexpr region() = default;
   constexpr region(const position<N>& from, const position<N>& to) : first(from), last(to) {}
-  template <std::convertible_to<std::int64_t> A, std::convertible_to<std::int64_t> B, std::size_t M>
-    requires(M == std::size_t{N})
-  constexpr region(const A (&from)[M], const B (&to)[M]) {
-    for (std::size_t d = 0; d < M; ++d) {
-      first.at[d] = static_cast<std::int64_t>(from[d]);
-      last.at[d] = static_cast<std::int64_t>(to[d]);
-    }
-  }
   friend constexpr bool operator==(const region&, const region&) = default;
 
   constexpr position<N> extents() const {

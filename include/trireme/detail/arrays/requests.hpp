@@ -32,6 +32,11 @@ enum class update : std::uint8_t { add, bit_and, bit_or, bit_xor, minimum, maxim
 template <class T>
 inline constexpr bool is_word =
     std::is_trivially_copyable_v<T> && (sizeof(T) == 1 || sizeof(T) == 2 || sizeof(T) == 4 || sizeof(T) == 8);
+/// What can be added and compared atomically; and what has bits.
+template <class T>
+inline constexpr bool is_number = is_word<T> && std::is_arithmetic_v<T> && !std::is_same_v<T, bool>;
+template <class T>
+inline constexpr bool has_bits = is_number<T> && std::is_integral_v<T>;
 
 // Elements of one word are accessed atomically, so PEs of a host see old or new values. relaxed: order comes from
 // fences, barriers and messages.
@@ -50,22 +55,23 @@ void store(T* place, const T& value) {
     *place = value;
 }
 
-/// Applies an operation atomically; returns the value before.
+/// Applies an operation that T has atomically; returns the value before.
 template <class T>
 T apply(update what, T* place, T value) {
-  static_assert(is_word<T> && std::is_arithmetic_v<T>, "updates are for numbers of up to 8 bytes");
+  static_assert(is_word<T>, "updates are for elements of 1, 2, 4 or 8 bytes");
   const std::atomic_ref<T> word(*place);
   if (what == update::exchange) return word.exchange(value, std::memory_order_relaxed);
-  if constexpr (!std::is_same_v<T, bool>)
-    if (what == update::add) return word.fetch_add(value, std::memory_order_relaxed);
-  if constexpr (std::is_integral_v<T> && !std::is_same_v<T, bool>) {
+  if constexpr (has_bits<T>) {
     if (what == update::bit_and) return word.fetch_and(value, std::memory_order_relaxed);
     if (what == update::bit_or) return word.fetch_or(value, std::memory_order_relaxed);
     if (what == update::bit_xor) return word.fetch_xor(value, std::memory_order_relaxed);
   }
   T before = word.load(std::memory_order_relaxed);
-  while ((what == update::minimum ? value < before : before < value) &&
-         !word.compare_exchange_weak(before, value, std::memory_order_relaxed)) {
+  if constexpr (is_number<T>) {
+    if (what == update::add) return word.fetch_add(value, std::memory_order_relaxed);
+    while ((what == update::minimum ? value < before : before < value) &&
+           !word.compare_exchange_weak(before, value, std::memory_order_relaxed)) {
+    }
   }
   return before;
 }
@@ -100,9 +106,13 @@ struct request_handler {
         },
         arguments.values());
   }
-  static inline const std::uint32_t handler = sched::register_handler(
-      &deliver, objects::method_name<Function>(), nullptr, &objects::drop_arguments<tuple>, nullptr,
-      objects::remote_form_of<tuple>(), nullptr, objects::form_of<tuple>(), &may_serve);
+  static std::uint32_t registered(sched::service_function may_be_served) {
+    return sched::register_handler(&deliver, objects::method_name<Function>(), nullptr, &objects::drop_arguments<tuple>,
+                                   nullptr, objects::remote_form_of<tuple>(), nullptr, objects::form_of<tuple>(),
+                                   may_be_served);
+  }
+  static inline const std::uint32_t handler = registered(&may_serve);
+  static inline const std::uint32_t notice = registered(nullptr);  // only its receiver runs it
 };
 template <auto Function, class... A>
 void request(std::int32_t pe, array_id id, A&&... arguments) {
@@ -111,6 +121,25 @@ void request(std::int32_t pe, array_id id, A&&... arguments) {
   objects::post_packed(here, pe, handled::handler, 0, id,
                        objects::pack_arguments<typename handled::tuple>(here, here.is_in_this_process(pe), false,
                                                                         std::forward<A>(arguments)...));
+}
+
+/// The same to every other PE of the job, to other hosts along a tree; not a request that others may serve.
+template <auto Function, class... A>
+void notify_all(array_id id, const A&... arguments) {
+  using handled = request_handler<Function>;
+  auto& here = sched::this_pe();
+  const auto pack = [&](bool same_process) {
+    return objects::pack_arguments<typename handled::tuple>(here, same_process, false, arguments...);
+  };
+  for (int pe = here.job().first_pe_of_host(); pe < here.job().first_pe_of_host() + here.job().pes_of_host(); ++pe)
+    if (pe != here.number()) objects::post_packed(here, pe, handled::notice, 0, id, pack(here.is_in_this_process(pe)));
+  if (here.job().hosts() == 1) return;
+  sched::envelope message{};
+  message.element = id;
+  message.handler = handled::notice;
+  message.source = static_cast<std::uint32_t>(here.number());
+  pack(false).store(message);
+  here.send_to_other_hosts(message);
 }
 
 template <class T, class Use>
@@ -166,8 +195,10 @@ void note_unfenced(std::int32_t pe);
 /// Ready when all puts and updates of this PE have been run where they went.
 future<void> fence_of_pe();
 future<void> barrier_of_all();
+/// Every PE frees its piece when it hears of it.
+future<void> free_by_one(array_id id);
 /// Ready when all PEs have called it; this PE's piece is freed then.
-future<void> free_by_all(const std::shared_ptr<local_array>& array);
+future<void> free_by_all(array_id id);
 
 // ---- sections
 
@@ -209,13 +240,18 @@ void for_each_piece_on(const layout<N>& where, const region<N>& box, std::int32_
   });
 }
 
+template <int N>
+std::size_t bytes_on(const typed_array<N>& array, const region<N>& box, std::int32_t pe) {
+  std::int64_t elements = 0;
+  for_each_piece_on(array.where(), box, pe, [&](const tile_piece<N>& piece) { elements += piece.extents.volume(); });
+  return static_cast<std::size_t>(elements) * array.bytes_of_element();
+}
+
 /// The parts of a section, packed one behind the other.
 template <int N>
 buffer<std::byte> pack_section(const typed_array<N>& array, const region<N>& box, std::int32_t pe,
                                const std::byte* piece_of_pe) {
-  std::int64_t elements = 0;
-  for_each_piece_on(array.where(), box, pe, [&](const tile_piece<N>& piece) { elements += piece.extents.volume(); });
-  buffer<std::byte> packed(static_cast<std::size_t>(elements) * array.bytes_of_element());
+  buffer<std::byte> packed(bytes_on(array, box, pe));
   std::byte* to = packed.data();
   for_each_piece_on(array.where(), box, pe, [&](const tile_piece<N>& piece) {
     copy_box<N>(to, row_major_strides(piece.extents),
@@ -342,12 +378,14 @@ void serve_section_put(array_id id, std::int32_t source, region<N> box, std::uin
     if (fault.empty()) {
       if (!accumulates) {
         const std::byte* from = bytes.data();
+        if (bytes.size() != bytes_on(*typed, box, own))
+          refuse("a section that came has another length than its region");
         for_each_piece_on(typed->where(), box, own, [&](const tile_piece<N>& part) {
           copy_box<N>(piece + part.offset * static_cast<std::int64_t>(sizeof(T)), typed->where().strides_in_tile(),
                       from, row_major_strides(part.extents), part.extents, sizeof(T));
           from += part.extents.volume() * static_cast<std::int64_t>(sizeof(T));
         });
-      } else if constexpr (is_word<T> && std::is_arithmetic_v<T> && !std::is_same_v<T, bool>) {
+      } else if constexpr (is_number<T>) {
         store_section<T, N>(*typed, box, own, piece, bytes.data(), bytes.size(),
                             [](T* place, T value) { apply(update::add, place, value); });
       }

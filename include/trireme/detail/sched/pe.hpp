@@ -81,13 +81,18 @@ class pe {
     count_processed();
     main_program_counts_ = false;
   }
-  /// It waits for a result. False: it does not count.
+  /// It waits for a result. False: it does not count, or waits already.
   bool main_program_waits() {
-    if (main_program_counts_) count_processed();
-    return main_program_counts_;
+    if (!main_program_counts_) return false;
+    main_program_counts_ = false;
+    count_processed();
+    return true;
   }
   /// Before the message that brings the result counts as processed.
-  void main_program_resumes() { counters_.sent.add(); }
+  void main_program_resumes() {
+    main_program_counts_ = true;
+    counters_.sent.add();
+  }
 
   /// Sends a message: `fill` writes every field of the envelope except stamp and source, and must not throw or send.
   /// Messages without a priority from one PE to another arrive in the order in which they were sent.
