@@ -2,8 +2,8 @@
 """Checks docs/dev/features.md: what a row in state `done` or `part` names as its test must exist, and the count must be right.
 
 The cell "test" names, in any prose: ctest names (every word with an underscore), rows of `trireme bench` (in backquotes,
-with a slash, `*` for any), and in parentheses behind a ctest name the cases of tests/system (`case`, `cases`) or the
-GoogleTest suites and tests of that program. Takes a build folder in which the command `trireme` is built.
+with a slash, `*` for any), and in parentheses behind a ctest name the cases of tests/system or tests/arrays (`case`,
+`cases`; the tests system_* and arrays_* run them) or the GoogleTest suites and tests of that program. Takes a build folder in which the command `trireme` is built.
 """
 import fnmatch
 import json
@@ -15,6 +15,7 @@ import sys
 STATES = {"open", "part", "done", "left out"}
 GOOGLE_TEST = re.compile(r"\b(?:TYPED_)?TEST(?:_[FP])?\(\s*(\w+)\s*,\s*(\w+)\s*\)")
 SYSTEM_CASE = re.compile(r'\w+_case\{"(\w+)"|\bcase_entry \w+\{"(\w+)"')
+ARRAY_CASE = re.compile(r'\{"(\w+)", &(\w+)\}')
 
 
 class known_tests:
@@ -30,7 +31,10 @@ class known_tests:
         rows = [line.split()[:2] for line in output_of(str(build / "bin" / "trireme"), "bench", "--list").splitlines()]
         self.suites = {suite for suite, _ in rows}
         self.rows = [row for _, row in rows]
-        self.cases = {a or b for text in sources(root / "tests" / "system") for a, b in SYSTEM_CASE.findall(text)}
+        self.cases = {
+            folder: {a or b for text in sources(root / "tests" / folder) for a, b in case.findall(text)}
+            for folder, case in (("system", SYSTEM_CASE), ("arrays", ARRAY_CASE))
+        }
 
     def google_tests(self, ctest_name):
         names = set()
@@ -52,11 +56,13 @@ def faults_of_parentheses(text, ctest_name, known):
     """`text` stands in parentheses behind a ctest name: cases of the system program, or GoogleTest names."""
     names = re.findall(r"`([\w.]+)`", text)
     if re.match(r"cases?\b", text):
-        if not ctest_name.startswith("system_"):
-            yield f"{ctest_name} has no cases; the tests system_* have"
+        folder = ctest_name.split("_")[0]
+        if folder not in known.cases:
+            yield f"{ctest_name} has no cases; the tests system_* and arrays_* have"
+            return
         for name in names:
-            if name not in known.cases:
-                yield f"no case '{name}' in tests/system"
+            if name not in known.cases[folder]:
+                yield f"no case '{name}' in tests/{folder}"
         return
     for name in names:
         if name not in known.google_tests(ctest_name):
