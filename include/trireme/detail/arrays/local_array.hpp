@@ -15,6 +15,11 @@
 #include "trireme/detail/sched/pe.hpp"
 #include "trireme/detail/sched/runtime.hpp"
 
+namespace tri::arrays {
+class array_table;
+struct host_pieces;
+}  // namespace tri::arrays
+
 #pragma GCC visibility push(default)
 
 namespace tri::arrays {
@@ -30,8 +35,6 @@ constexpr array_id id_of(std::uint64_t partition, std::uint64_t number) {
 constexpr std::uint64_t partition_of(array_id id) { return id >> partition_shift; }
 constexpr std::uint64_t number_in_partition(array_id id) { return id & ((std::uint64_t{1} << partition_shift) - 1); }
 std::string describe(array_id id);
-
-struct host_pieces;
 
 /// On one PE, used by its thread. Base of typed_array, which has the layout.
 class local_array {
