@@ -4,16 +4,15 @@
 //   tri::global_array<double, 2> a({n, n}, tri::tiles(64, 64));   // by all PEs, or one tile for each without tiles
 //   a(i, j) = 1.5;                                                // anywhere
 //   for (auto tile : a.own_tiles()) work(tile.data(), tile.leading_dimension());
-//   co_await a.get({{0, j}, {n, j + 1}}, column);                 // any section, one message for each PE that has a
-//   part
+//   co_await a.get({{0, j}, {n, j + 1}}, column);                 // any section, one message for each PE with a part
 //
 // Memory of the own host is read and written directly. What lies on other hosts goes by messages:
 //   - Reading waits, by running other messages of this PE, so it is for functions given to tri::run or run_everywhere;
 //     methods and coroutines use get, whose future they co_await.
 //   - Writing and updating do not wait. A PE sees its own writes; others see them after tri::fence() or tri::barrier().
 //
-// Elements of one word (1, 2, 4, 8 bytes) are read and written whole. Relaxed order, as in UPC: between PEs only
-// fences, barriers and messages order accesses.
+// Single elements of one word (1, 2, 4, 8 bytes) are read and written whole; sections and tiles are ordinary accesses.
+// Relaxed order, as in UPC: between PEs only fences, barriers and messages order accesses.
 #pragma once
 
 #include "trireme/detail/require_cxx20.hpp"
@@ -542,7 +541,13 @@ class global_array {
     if (others.empty()) return transfer->finish();
     for (std::size_t i = 0; i < others.size(); ++i) transfer->expect();
     const std::uint64_t number = arrays::add_transfer(std::move(transfer));
-    for (const std::int32_t pe : others) send(pe, number);
+    for (const std::int32_t pe : others) {
+      try {
+        send(pe, number);
+      } catch (const std::exception& error) {  // others may have been asked, and will answer into the caller's buffer
+        arrays::take_acknowledgement(number, error.what());
+      }
+    }
   }
   future<void> put_section(const region<N>& box, const T* from, bool accumulates) const {
     check_region(box);
