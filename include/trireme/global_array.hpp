@@ -53,11 +53,14 @@ class element_reference {
   element_reference(T* here, arrays::local_array& array, const arrays::place& where)
       : here_(here), array_(&array), where_(where) {}
   element_reference(const element_reference&) = delete;
+  ~element_reference() {}  // NOLINT(modernize-use-equals-default): so that it cannot go through `...`, as to printf
 
   operator T() const { return read(); }  // NOLINT(google-explicit-constructor): as a reference
   T read() const {
-    if (here_ != nullptr) [[likely]]
+    if (here_ != nullptr) [[likely]] {
+      arrays::access_that_may_be_waited_for();
       return arrays::load(here_);
+    }
     return get().get();
   }
   future<T> get() const {
@@ -65,7 +68,7 @@ class element_reference {
     if (here_ != nullptr) {
       result.get_promise().set(arrays::load(here_));
     } else {
-      arrays::request<&arrays::serve_get<T>>(where_.pe, array_->id(), where_.offset, result.get_promise());
+      arrays::request<&arrays::serve_get<T>>(where_.pe, *array_, where_.offset, result.get_promise());
       // On this host later stores could be direct, and overtake it.
       if (array_->is_on_this_host(where_.pe)) arrays::note_unfenced(where_.pe);
     }
@@ -76,7 +79,7 @@ class element_reference {
       arrays::store(here_, value);
       return *this;
     }
-    arrays::request<&arrays::serve_put<T>>(where_.pe, array_->id(), where_.offset, value);
+    arrays::request<&arrays::serve_put<T>>(where_.pe, *array_, where_.offset, value);
     arrays::note_unfenced(where_.pe);
     return *this;
   }
@@ -151,13 +154,14 @@ class element_reference {
   T compare_exchange(T expected, T desired) const {
     static_assert(arrays::is_word<T>, "compare_exchange is for elements of 1, 2, 4 or 8 bytes");
     if (here_ != nullptr) {
+      arrays::access_that_may_be_waited_for();
       T before = expected;
       std::atomic_ref<T>(*here_).compare_exchange_strong(before, desired, std::memory_order_relaxed);
       return before;
     }
     future<T> result;
     arrays::note_unfenced(where_.pe);
-    arrays::request<&arrays::serve_compare_exchange<T>>(where_.pe, array_->id(), where_.offset, expected, desired,
+    arrays::request<&arrays::serve_compare_exchange<T>>(where_.pe, *array_, where_.offset, expected, desired,
                                                         result.get_promise());
     return result.get();
   }
@@ -173,13 +177,15 @@ class element_reference {
       arrays::apply(what, here_, value);
       return *this;
     }
-    arrays::request<&arrays::serve_update<T>>(where_.pe, array_->id(), where_.offset, value, what);
+    arrays::request<&arrays::serve_update<T>>(where_.pe, *array_, where_.offset, value, what);
     arrays::note_unfenced(where_.pe);
     return *this;
   }
   T fetch(arrays::update what, T value) const {
-    if (here_ != nullptr) [[likely]]
+    if (here_ != nullptr) [[likely]] {
+      arrays::access_that_may_be_waited_for();
       return arrays::apply(what, here_, value);
+    }
     return fetch_async(what, value).get();
   }
   future<T> fetch_async(arrays::update what, T value) const {
@@ -187,8 +193,8 @@ class element_reference {
     if (here_ != nullptr) {
       result.get_promise().set(arrays::apply(what, here_, value));
     } else {
-      arrays::request<&arrays::serve_fetching_update<T>>(where_.pe, array_->id(), where_.offset, value,
-                                                         result.get_promise(), what);
+      arrays::request<&arrays::serve_fetching_update<T>>(where_.pe, *array_, where_.offset, value, result.get_promise(),
+                                                         what);
       arrays::note_unfenced(where_.pe);
     }
     return result;
@@ -211,7 +217,7 @@ class local_tile {
   std::int64_t stride(int dimension) const { return strides_[dimension]; }
   std::int64_t leading_dimension() const { return N == 1 ? extent(0) : strides_[N == 1 ? 0 : N - 2]; }
   /// The element at this position in the tile.
-  template <std::convertible_to<std::int64_t>... I>
+  template <std::integral... I>
     requires(sizeof...(I) == N)
   T& operator()(I... i) const {
     return data_[arrays::dot(position<N>(i...), strides_)];
@@ -284,7 +290,7 @@ class global_array;
 namespace arrays {
 /// The news of an array that a PE has made alone.
 template <class T, int N>
-void create(array_id id, std::int32_t source, position<N> extents, distribution<N> how);
+void create(asked_array asked, std::int32_t source, position<N> extents, distribution<N> how);
 }  // namespace arrays
 
 template <class T, int N>
@@ -334,7 +340,7 @@ class global_array {
   }
 
   /// An element of any PE. Throws std::out_of_range outside of the extents, std::logic_error after free.
-  template <std::convertible_to<std::int64_t>... I>
+  template <std::integral... I>
     requires(sizeof...(I) == N)
   element_reference<T> operator()(I... i) const {
     return (*this)[position<N>(i...)];
@@ -373,7 +379,7 @@ class global_array {
                           piece.extents, sizeof(T));
     });
     ask(std::move(transfer), pieces.others(), [&](std::int32_t pe, std::uint64_t number) {
-      arrays::request<&arrays::serve_section_get<N>>(pe, array_->id(), box, number);
+      arrays::request<&arrays::serve_section_get<N>>(pe, here(), box, number);
       if (here().is_on_this_host(pe)) arrays::note_unfenced(pe);  // as of single elements
     });
     return result;
@@ -463,7 +469,7 @@ class global_array {
  private:
   using typed = arrays::typed_array<N>;
 
-  friend void arrays::create<T, N>(arrays::array_id, std::int32_t, position<N>, distribution<N>);
+  friend void arrays::create<T, N>(arrays::asked_array, std::int32_t, position<N>, distribution<N>);
 
   // The array of this name as this PE knows it; enters it into the PE's table if it has not met it.
   global_array(arrays::array_id id, const position<N>& extents, const distribution<N>& how) {
@@ -566,18 +572,18 @@ class global_array {
     });
     ask(std::make_unique<arrays::section_put>(result.get_promise()), pieces.others(),
         [&](std::int32_t pe, std::uint64_t number) {
-          arrays::request<&arrays::serve_section_put<T, N>>(pe, array_->id(), box, number, accumulates,
+          arrays::request<&arrays::serve_section_put<T, N>>(pe, here(), box, number, accumulates,
                                                             packed_for(pe, box, bytes));
           arrays::note_unfenced(pe);
         });
     return result;
   }
   void accumulate_piece(const arrays::tile_piece<N>& piece, T* there, const T* from, const position<N>& strides) const {
-    for (std::int64_t i = 0; i < piece.extents.volume(); ++i) {
-      const position<N> at = arrays::position_of(i, piece.extents);
-      arrays::apply(arrays::update::add, there + piece.offset + arrays::dot(at, where().strides_in_tile()),
-                    from[piece.region_offset + arrays::dot(at, strides)]);
-    }
+    arrays::for_each_row<N>(piece.extents, [&](const position<N>& at, std::int64_t length) {
+      T* const row = there + piece.offset + arrays::dot(at, where().strides_in_tile());
+      const T* const values = from + piece.region_offset + arrays::dot(at, strides);
+      for (std::int64_t i = 0; i < length; ++i) arrays::apply(arrays::update::add, row + i, values[i]);
+    });
   }
   // The elements of a section that go to one PE, in the order in which it takes them.
   shared_buffer<std::byte> packed_for(std::int32_t pe, const region<N>& box, const std::byte* from) const {
@@ -639,9 +645,9 @@ class global_array {
 namespace arrays {
 
 template <class T, int N>
-void create(array_id id, std::int32_t, position<N> extents, distribution<N> how) {
-  if (was_freed(id)) return;  // that news came first
-  const global_array<T, N> array(id, extents, how);
+void create(asked_array asked, std::int32_t, position<N> extents, distribution<N> how) {
+  if (was_freed(asked.id)) return;  // that news came first
+  const global_array<T, N> array(asked.id, extents, how);
   make_piece(array.here());
 }
 
@@ -653,22 +659,39 @@ global_array<T, N> make_global_array(const position<N>& extents, const Options&.
   return global_array<T, N>::made_alone(extents, options...);
 }
 
+template <class T, std::integral I, class... Options>
+global_array<T, 1> make_global_array(I extent, const Options&... options) {
+  return global_array<T, 1>::made_alone(position<1>(extent), options...);
+}
+
 /// A new array with the same elements, dealt otherwise. Collective, for programs in SPMD style: it waits, at the end
 /// for all PEs.
 template <class T, int N, class... Options>
 global_array<T, N> redistribute(const global_array<T, N>& from, const Options&... options) {
   barrier().get();  // what others have written before
   const global_array<T, N> to(from.extents(), options...);
-  for (const local_tile<T, N> tile : to.own_tiles()) {
-    const position<N> extents = tile.elements().extents();
-    if (extents == to.tile()) {
-      from.get(tile.elements(), tile.data()).get();
-      continue;
+  struct arriving {
+    local_tile<T, N> tile;
+    std::vector<T> packed;  // of a partial tile, whose rows do not lie one behind the other
+    future<void> done;
+  };
+  constexpr std::size_t most_under_way = 512;
+  std::vector<arriving> under_way;
+  const auto finish = [&] {
+    for (arriving& one : under_way) {
+      one.done.get();
+      if (!one.packed.empty()) to.put(one.tile.elements(), one.packed.data()).get();
     }
-    std::vector<T> packed(static_cast<std::size_t>(extents.volume()));
-    from.get(tile.elements(), packed.data()).get();
-    to.put(tile.elements(), packed.data()).get();
+    under_way.clear();
+  };
+  for (const local_tile<T, N> tile : to.own_tiles()) {
+    const bool is_whole = tile.elements().extents() == to.tile();
+    std::vector<T> packed(is_whole ? 0 : static_cast<std::size_t>(tile.elements().volume()));
+    T* const into = is_whole ? tile.data() : packed.data();
+    under_way.push_back({tile, std::move(packed), from.get(tile.elements(), into)});
+    if (under_way.size() == most_under_way) finish();
   }
+  finish();
   barrier().get();
   return to;
 }

@@ -106,6 +106,10 @@ inline int this_process() { return sched::this_pe().job().process(); }
 inline int process_count() { return sched::this_pe().job().processes(); }
 inline int pes_per_process() { return sched::this_pe().job().pes_per_process(); }
 
+/// Runs messages that wait for this PE, without waiting for any: for main programs that compute for long, or look at
+/// memory that others change. Throws std::logic_error in methods and coroutines.
+void progress();
+
 /// Ends the job soon with this status, from any method. Messages in flight are dropped; a program that waits in
 /// future::get is unwound.
 inline void exit(int status) { sched::this_pe().job().request_stop(status); }

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "arrays/host_directory.hpp"
+#include "objects/messages/held_messages.hpp"
 #include "sched/remote/host_records.hpp"
 #include "trireme/detail/arena/allocate.hpp"
 #include "trireme/detail/objects/pe_objects.hpp"
@@ -20,7 +21,27 @@ namespace {
 pe_local<array_table> table;  // NOLINT(cert-err58-cpp): registration before main, as of all variables of a PE
 }  // namespace
 
-array_table& array_table::here() { return *table; }
+array_table& array_table::here() {
+  array_table& found = *table;
+  if (!std::exchange(found.reports_, true))
+    objects::pe_objects::of(sched::this_pe()).report_waiting([&found] { return found.describe_waiting(); });
+  return found;
+}
+
+std::string array_table::describe_waiting() const {
+  std::string text;
+  for (const auto& [id, requests] : early_)
+    text +=
+        fmt::format("\n  PE {}: {} requests of PE {}{} wait until this PE makes {}", sched::this_pe().number(),
+                    requests.size(), requests.front().source, requests.size() > 1 ? " and others" : "", describe(id));
+  for (const auto& [number, fence] : fences_)
+    text += fmt::format("\n  PE {}: a fence of global arrays waits for {} PEs", sched::this_pe().number(),
+                        fence.unanswered);
+  if (!transfers_.empty())
+    text += fmt::format("\n  PE {}: {} sections of global arrays are under way", sched::this_pe().number(),
+                        transfers_.size());
+  return text;
+}
 
 namespace {
 std::atomic<std::uint32_t>& own_early_requests() { return sched::this_pe().record().early_requests; }
@@ -55,6 +76,7 @@ bool array_table::was_freed(array_id id) const {
 void array_table::enter(const std::shared_ptr<local_array>& array) {
   const sched::pe& here = sched::this_pe();
   array->freed_ = was_freed(array->id());
+  array->short_digest_ = static_cast<std::uint32_t>(array->digest());
   if (array->freed_) return;
   const auto pes = static_cast<std::uint32_t>(here.job().pes_of_host());
   array->shared_ = &directory_of_host().join(array->id(), pes, array->digest());
@@ -104,7 +126,7 @@ void array_table::free_by_name(array_id id) {
 void array_table::when_made(array_id id, int source, os::unique_function<void()> request) {
   early_[id].push_back({source, std::move(request)});
   ++early_of_[source];
-  sched::this_pe().counters().sent.add();  // it is not done
+  objects::count_held(sched::this_pe());
   // relaxed: a fence that follows finds it through the count of deferred requests, or comes to this PE
   own_early_requests().fetch_add(1, std::memory_order_relaxed);
 }
@@ -122,6 +144,7 @@ void array_table::run_early(array_id id) {
   const auto requests = std::move(found->second);
   early_.erase(found);
   for (const early_request& request : requests) {
+    objects::count_released(sched::this_pe());
     request.run();
     if (const auto count = early_of_.find(request.source); --count->second == 0) early_of_.erase(count);
     // release: what it did comes before a fence that another PE serves. pairs: arrays.early_requests

@@ -72,7 +72,9 @@ class array_table {
     os::unique_function<void()> done;
   };
   void run_early(array_id id);
+  std::string describe_waiting() const;
 
+  bool reports_ = false;  // to the stall report
   std::uint64_t made_by_all_ = 1;
   std::uint64_t made_alone_ = 1;
   std::unordered_map<array_id, std::shared_ptr<local_array>> arrays_;

@@ -23,7 +23,7 @@ double edges_of_block(const std::int64_t* extents, const std::int64_t* grid, int
   std::array<double, most_array_dimensions> edge{};
   double volume = 1;
   for (int d = 0; d < dimensions; ++d) {
-    const std::int64_t rounded_up = (extents[d] + grid[d] - 1) / grid[d];
+    const std::int64_t rounded_up = std::max<std::int64_t>((extents[d] + grid[d] - 1) / grid[d], 1);
     edge[static_cast<std::size_t>(d)] = static_cast<double>(rounded_up);
     volume *= static_cast<double>(rounded_up);
   }
@@ -55,7 +55,7 @@ void try_grids(const std::int64_t* extents, int dimensions, int d, std::int64_t 
 void check_extents(const std::int64_t* extents, int dimensions, std::size_t bytes_of_element) {
   std::int64_t elements = 1;
   for (int d = 0; d < dimensions; ++d) {
-    if (extents[d] < 1) refuse(fmt::format("its extents are {}; each must be at least 1", list(extents, dimensions)));
+    if (extents[d] < 0) refuse(fmt::format("its extents are {}; none may be negative", list(extents, dimensions)));
     // Paddings may double each dimension, and bytes must fit into 63 bits.
     if (__builtin_mul_overflow(elements, extents[d], &elements) ||
         elements > std::numeric_limits<std::int64_t>::max() / 128 / static_cast<std::int64_t>(bytes_of_element))
@@ -64,11 +64,9 @@ void check_extents(const std::int64_t* extents, int dimensions, std::size_t byte
   }
 }
 
-void check_tile(const std::int64_t* extents, const std::int64_t* tile, int dimensions) {
+void check_tile(const std::int64_t* tile, int dimensions) {
   for (int d = 0; d < dimensions; ++d)
-    if (tile[d] < 1 || tile[d] > extents[d])
-      refuse(fmt::format("its tiles are {}; each extent must be 1 to that of the array, {}", list(tile, dimensions),
-                         list(extents, dimensions)));
+    if (tile[d] < 1) refuse(fmt::format("its tiles are {}; each extent must be at least 1", list(tile, dimensions)));
 }
 
 void check_grid(const std::int64_t* grid, int dimensions, std::int32_t pes) {
@@ -93,7 +91,8 @@ void check_host_tile(const std::int64_t* extents, const std::int64_t* tile, cons
   if (machine.hosts == 0)
     refuse("it is given tiles of hosts, which need as many PEs on each host; in this job they differ");
   for (int d = 0; d < dimensions; ++d)
-    if (host_tile[d] < 1 || host_tile[d] % tile[d] != 0 || host_tile[d] - tile[d] >= extents[d])
+    if (host_tile[d] < 1 || host_tile[d] % tile[d] != 0 ||
+        host_tile[d] - tile[d] >= std::max<std::int64_t>(extents[d], 1))
       refuse(
           fmt::format("its tiles of hosts are {}; each extent must be a multiple of that of its tiles, {}, "
                       "and no larger than the array, {}",
@@ -104,7 +103,8 @@ void choose_grid(const std::int64_t* extents, int dimensions, std::int32_t pes, 
   std::array<std::int64_t, most_array_dimensions> tried{};
   double edges = std::numeric_limits<double>::infinity();
   try_grids(extents, dimensions, 0, pes, tried.data(), edges, grid);
-  for (int d = 0; d < dimensions; ++d) grid[d] = std::min(grid[d], extents[d]);  // no PE along an edge of none
+  for (int d = 0; d < dimensions; ++d)
+    grid[d] = std::min(grid[d], std::max<std::int64_t>(extents[d], 1));  // no PE along an edge of none
 }
 
 void report_outside(const std::int64_t* at, const std::int64_t* extents, int dimensions) {

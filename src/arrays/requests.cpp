@@ -20,11 +20,19 @@ void complete(const promise<void>& to, const std::exception_ptr& error) {
   }
 }
 
+struct array_barrier : objects::team_barrier {
+  static std::string name() { return "barrier of global arrays"; }
+};
+struct array_free : objects::team_barrier {
+  static std::string name() { return "free of a global array"; }
+};
+
 /// When all PEs have come here; on this PE.
+template <class Kind>
 void at_barrier(os::unique_function<void(std::exception_ptr)> completed) {
   sched::pe& here = sched::this_pe();
   const auto world = objects::team_here(here, objects::local_teams::arrays);
-  objects::start_collective<objects::team_barrier>(
+  objects::start_collective<Kind>(
       here, *world, 0, {},
       [completed = std::move(completed)](std::exception_ptr error, std::monostate*) { completed(std::move(error)); });
 }
@@ -33,16 +41,21 @@ void at_barrier(os::unique_function<void(std::exception_ptr)> completed) {
 
 // ---- of the PE that has the elements
 
-void with_piece(array_id id, int source, piece_use use) {
+void with_piece(const asked_array& asked, int source, piece_use use) {
   array_table& table = array_table::here();
-  const std::shared_ptr<local_array> array = table.find(id);
+  const std::shared_ptr<local_array> array = table.find(asked.id);
   const int owner = sched::this_pe().serves();
   if (array != nullptr) {
+    if (array->short_digest() != asked.digest)
+      return use(nullptr, nullptr,
+                 fmt::format("{} has other extents, elements or another distribution on PE {} than on PE {}",
+                             describe(asked.id), sched::this_pe().number(), source));
     std::byte* const piece = owner == sched::this_pe().number() ? array->own_piece() : array->piece_of(owner);
     if (piece != nullptr) return use(array.get(), piece, {});
   }
-  if (table.was_freed(id)) return use(nullptr, nullptr, describe(id) + " was freed");
-  table.when_made(id, source, [id, source, use = std::move(use)]() mutable { with_piece(id, source, std::move(use)); });
+  if (table.was_freed(asked.id)) return use(nullptr, nullptr, describe(asked.id) + " was freed");
+  table.when_made(asked.id, source,
+                  [asked, source, use = std::move(use)]() mutable { with_piece(asked, source, std::move(use)); });
 }
 
 bool may_serve(const sched::pe&, const sched::envelope& request, int receiver) {
@@ -57,6 +70,11 @@ std::string fault_of_access(const local_array& array, const void* type, std::int
     return fmt::format("{}: elements {} to {} of a piece were accessed, which has {}", describe(array.id()), offset,
                        offset + count, array.elements_on(pe));
   return {};
+}
+
+void run_some_messages() {
+  sched::pe& here = sched::this_pe();
+  if (!here.in_handler()) progress();
 }
 
 void refuse(const std::string& fault) { sched::this_pe().job().fail(fault); }
@@ -74,16 +92,17 @@ future<void> fence_of_pe() {
 // Barriers and frees of all begin in the order in which the program calls them: their fences may end in another.
 future<void> barrier_of_all() {
   future<void> result;
-  array_table::here().fence_in_turn(
-      [to = result.get_promise()] { at_barrier([to](const std::exception_ptr& error) { complete(to, error); }); });
+  array_table::here().fence_in_turn([to = result.get_promise()] {
+    at_barrier<array_barrier>([to](const std::exception_ptr& error) { complete(to, error); });
+  });
   return result;
 }
 
 future<void> free_by_all(array_id id) {
   future<void> result;
   array_table::here().fence_in_turn([to = result.get_promise(), id] {
-    at_barrier([to, id](const std::exception_ptr& error) {
-      array_table::here().free_by_name(id);
+    at_barrier<array_free>([to, id](const std::exception_ptr& error) {
+      if (error == nullptr) array_table::here().free_by_name(id);
       complete(to, error);
     });
   });
@@ -91,7 +110,7 @@ future<void> free_by_all(array_id id) {
 }
 
 namespace {
-void free_here(array_id id, std::int32_t) { array_table::here().free_by_name(id); }
+void free_here(asked_array asked, std::int32_t) { array_table::here().free_by_name(asked.id); }
 }  // namespace
 
 future<void> free_by_one(array_id id) {

@@ -227,6 +227,7 @@ std::string pe_objects::describe_waiting() const {
   for (const auto& [collection, messages] : pending_->uncreated)
     text += fmt::format("\n  PE {}: {} messages wait for collection {} to be created", here.number(), messages.size(),
                         collection);
+  for (const auto& describe : reporters_) text += describe();
   return text;
 }
 

@@ -5,18 +5,29 @@
 #include <algorithm>
 #include <cstdio>
 #include <exception>
+#include <stdexcept>
 #include <string_view>
+#include <utility>
 
 #include "loops/loop_reporter.hpp"
 #include "loops/loop_tuning.hpp"
 #include "objects/collectives/quiescence.hpp"
 #include "os/clock.hpp"
 #include "sched/process_runtime.hpp"
+#include "sched/scheduler.hpp"
 #include "trireme/detail/objects/local_collection.hpp"
 #include "trireme/nodegroup.hpp"
 #include "trireme/variables.hpp"
 
 namespace tri {
+void progress() {
+  sched::pe& here = sched::this_pe();
+  if (here.in_handler())
+    throw std::logic_error("tri::progress() inside an entry method or coroutine: its PE runs messages when it ends");
+  if (here.job().stopping()) throw sched::stop_unwinding{};
+  static_cast<sched::scheduler&>(here).step();  // not run_until, which sleeps when there is nothing to do
+}
+
 namespace objects {
 namespace {
 

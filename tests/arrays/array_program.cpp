@@ -525,6 +525,30 @@ void idle_pes_serve_busy_ones() {
   a.free().get();
 }
 
+// A PE waits in a loop for its own element, which another host changes; and asks for progress itself.
+void loops_that_wait() {
+  global_array<int, 1> a(position<1>(2 * pe_count()), tiles(2));
+  barrier().get();
+  const int next = (this_pe() + 1) % pe_count();
+  a(2 * next) = 1;
+  while (a(2 * this_pe()) != 1) {
+  }
+  a(2 * next + 1) = 1;
+  fence().get();
+  for (const int* const mine = a.local(position<1>(2 * this_pe() + 1)); *static_cast<const volatile int*>(mine) != 1;)
+    progress();
+  barrier().get();
+  a.free().get();
+}
+
+void empty_arrays() {
+  const global_array<int, 2> a({0, 5});
+  for_each_own(a, [](const position<2>&, int&) { throw std::logic_error("there are no elements"); });
+  a.get({{0, 0}, {0, 5}}, nullptr).get();
+  expect_throws([&] { a(0, 0) = 1; }, "there is no element (0, 0)");
+  a.free().get();
+}
+
 std::atomic<int> computed{0};
 
 // Quiescence waits for main programs that compute.
@@ -559,6 +583,8 @@ constexpr test_case cases[] = {{"single_values", &single_values},
                                {"handles_are_of_no_pe", &handles_are_of_no_pe},
                                {"arguments_must_be_alike", &arguments_must_be_alike},
                                {"idle_pes_serve_busy_ones", &idle_pes_serve_busy_ones},
+                               {"loops_that_wait", &loops_that_wait},
+                               {"empty_arrays", &empty_arrays},
                                {"grids_and_redistribution", &grids_and_redistribution},
                                {"errors", &errors},
                                {"main_programs_count", &main_programs_count}};

@@ -235,6 +235,23 @@ TEST(Layout, Without_tiles_blocks_have_the_shortest_edges) {
   EXPECT_EQ(few.tile(), position<1>(1));
 }
 
+TEST(Layout, Tiles_larger_than_the_array_are_as_large_as_it) {
+  const layout<2> where({5, 7}, distribution<2>(tiles(64, 4)), {.pes = 3, .hosts = 1}, bytes);
+  EXPECT_EQ(where.tile(), position<2>(5, 4));
+  expect_bijection(where);
+}
+
+TEST(Layout, An_array_may_be_empty) {
+  for (const distribution<2>& how :
+       {distribution<2>(), distribution<2>(tiles(2, 2)), distribution<2>(tiles(2, 2), grid(3, 1))}) {
+    const layout<2> where({0, 7}, how, {.pes = 3, .hosts = 1}, bytes);
+    EXPECT_EQ(where.elements(), 0);
+    EXPECT_FALSE(where.contains({0, 0}));
+    for (int pe = 0; pe < 3; ++pe) EXPECT_EQ(where.tile_in(pe, 0), std::nullopt);
+    where.for_each_piece(region<2>({0, 0}, {0, 7}), [](const tile_piece<2>&) { FAIL() << "there are no pieces"; });
+  }
+}
+
 TEST(Layout, Division_by_multiplication_is_exact) {
   std::mt19937_64 random(7);
   const auto number = [&] { return static_cast<std::int64_t>(random() >> (1 + random() % 63)); };
@@ -264,10 +281,9 @@ TEST(Layout, Wrong_shapes_are_refused_with_what_would_be_right) {
   const auto make = [](const position<2>& extents, const distribution<2>& how, machine_shape machine = {4, 2}) {
     return [=] { layout<2>(extents, how, machine, bytes); };
   };
-  expect_refused(make({0, 5}, {}), "extents are (0, 5); each must be at least 1");
+  expect_refused(make({-1, 5}, {}), "extents are (-1, 5); none may be negative");
   expect_refused(make({std::int64_t{1} << 40, std::int64_t{1} << 40}, {}), "more than can be addressed");
-  expect_refused(make({5, 5}, distribution<2>(tiles(0, 2))), "tiles are (0, 2); each extent must be 1 to");
-  expect_refused(make({5, 5}, distribution<2>(tiles(2, 6))), "tiles are (2, 6)");
+  expect_refused(make({5, 5}, distribution<2>(tiles(0, 2))), "tiles are (0, 2); each extent must be at least 1");
   expect_refused(make({5, 5}, distribution<2>(grid(2, 3))), "grid is (2, 3), 6 PEs; there are 4");
   expect_refused(make({5, 5}, distribution<2>(tiles(2, 2), grid(2, -1))), "grid is (2, -1); each number must be");
   expect_refused(make({8, 8}, distribution<2>(tiles(2, 2), host_tiles(3, 4))), "must be a multiple of that of its");

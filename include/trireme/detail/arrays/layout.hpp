@@ -98,7 +98,7 @@ struct tile_piece {
 
 /// The checks of a layout's construction, which throw std::invalid_argument with the value and what would be right.
 void check_extents(const std::int64_t* extents, int dimensions, std::size_t bytes_of_element);
-void check_tile(const std::int64_t* extents, const std::int64_t* tile, int dimensions);
+void check_tile(const std::int64_t* tile, int dimensions);
 void check_grid(const std::int64_t* grid, int dimensions, std::int32_t pes);
 void check_first_pe(std::int32_t first_pe, std::int32_t pes);
 void check_host_tile(const std::int64_t* extents, const std::int64_t* tile, const std::int64_t* host_tile,
@@ -123,7 +123,12 @@ class layout {
       if (how.tile == position<N>()) divide_into_blocks();
       if (how_.grid != position<N>()) check_grid(how_.grid.at.data(), N, machine.pes);
     }
-    check_tile(extents.at.data(), how_.tile.at.data(), N);
+    check_tile(how_.tile.at.data(), N);
+    for (int d = 0; d < N; ++d) {  // of a larger tile there is one, as large as the array
+      const std::int64_t most = std::max<std::int64_t>(extents[d], 1);
+      if (how_.tile[d] > most && how_.host_tile != position<N>()) how_.host_tile[d] = std::min(how_.host_tile[d], most);
+      how_.tile[d] = std::min(how_.tile[d], most);
+    }
     if (how_.host_tile != position<N>()) {
       check_host_tile(extents.at.data(), how_.tile.at.data(), how_.host_tile.at.data(), N, machine);
       if (how_.grid != position<N>()) check_grid(nullptr, N, machine.pes);  // throws: one of both

@@ -66,6 +66,8 @@ class local_array {
   }
   /// Of what all PEs must have given alike.
   virtual std::uint64_t digest() const = 0;
+  /// Goes with requests.
+  std::uint32_t short_digest() const { return short_digest_; }
   /// Throws std::logic_error when the array was freed.
   void check_usable() const {
     if (freed_) [[unlikely]]
@@ -96,6 +98,7 @@ class local_array {
   host_pieces* shared_ = nullptr;
   std::byte* own_piece_ = nullptr;  // of this PE
   bool freed_ = false;
+  std::uint32_t short_digest_ = 0;
 };
 
 template <class T>

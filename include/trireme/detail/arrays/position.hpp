@@ -22,7 +22,7 @@ struct position {
   std::array<std::int64_t, N> at{};
 
   constexpr position() = default;
-  template <std::convertible_to<std::int64_t>... I>
+  template <std::integral... I>
     requires(sizeof...(I) == N)
   constexpr position(I... i)
       : at{static_cast<std::int64_t>(i)...} {}  // NOLINT(google-explicit-constructor): {i, j, k} should just work

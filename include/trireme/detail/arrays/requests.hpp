@@ -76,10 +76,16 @@ T apply(update what, T* place, T value) {
   return before;
 }
 
+/// What a request names: the array, and the shape that it has for the PE that asks.
+struct asked_array {
+  array_id id;
+  std::uint32_t digest;
+};
+
 /// Runs `use(array, piece, fault)` with the piece of the PE whose request is served, as soon as it is made: `fault` is
 /// empty, or says why there is none.
 using piece_use = os::unique_function<void(local_array*, std::byte* piece, const std::string& fault)>;
-void with_piece(array_id id, int source, piece_use use);
+void with_piece(const asked_array& asked, int source, piece_use use);
 /// Whether this PE can serve it in place of its receiver: both know the array, and the piece is there.
 bool may_serve(const sched::pe& here, const sched::envelope& request, int receiver);
 /// The fault of `count` elements from `offset` on, of this type, in the piece of a PE; empty: none.
@@ -92,7 +98,7 @@ std::string fault_of_access(const local_array& array, const void* type, std::int
 template <class F>
 struct request_facts;
 template <class... P>
-struct request_facts<void (*)(array_id, std::int32_t, P...)> {
+struct request_facts<void (*)(asked_array, std::int32_t, P...)> {
   using arguments = std::tuple<std::decay_t<P>...>;
 };
 template <auto Function>
@@ -102,7 +108,8 @@ struct request_handler {
     objects::unpacked_arguments<tuple> arguments(message);
     std::apply(
         [&](auto&... argument) {
-          Function(message.element, static_cast<std::int32_t>(message.source), std::move(argument)...);
+          const asked_array asked{message.element, message.collection};
+          Function(asked, static_cast<std::int32_t>(message.source), std::move(argument)...);
         },
         arguments.values());
   }
@@ -115,10 +122,10 @@ struct request_handler {
   static inline const std::uint32_t notice = registered(nullptr);  // only its receiver runs it
 };
 template <auto Function, class... A>
-void request(std::int32_t pe, array_id id, A&&... arguments) {
+void request(std::int32_t pe, const local_array& array, A&&... arguments) {
   auto& here = sched::this_pe();
   using handled = request_handler<Function>;
-  objects::post_packed(here, pe, handled::handler, 0, id,
+  objects::post_packed(here, pe, handled::handler, array.short_digest(), array.id(),
                        objects::pack_arguments<typename handled::tuple>(here, here.is_in_this_process(pe), false,
                                                                         std::forward<A>(arguments)...));
 }
@@ -143,7 +150,7 @@ void notify_all(array_id id, const A&... arguments) {
 }
 
 template <class T, class Use>
-void at_element(array_id id, std::int32_t source, std::int64_t offset, Use&& use) {
+void at_element(const asked_array& id, std::int32_t source, std::int64_t offset, Use&& use) {
   const std::int32_t owner = sched::this_pe().serves();
   with_piece(id, source, [=](local_array* array, std::byte* piece, std::string fault) {
     if (fault.empty()) fault = fault_of_access(*array, &type_mark<T>, owner, offset, 1);
@@ -152,35 +159,36 @@ void at_element(array_id id, std::int32_t source, std::int64_t offset, Use&& use
 }
 
 template <class T>
-void serve_get(array_id id, std::int32_t source, std::int64_t offset, promise<T> to) {
+void serve_get(asked_array id, std::int32_t source, std::int64_t offset, promise<T> to) {
   at_element<T>(id, source, offset, [to](T* place, const std::string& fault) {
     if (place == nullptr) return to.fail(fault);
     to.set(load(place));
   });
 }
 template <class T>
-void serve_put(array_id id, std::int32_t source, std::int64_t offset, T value) {
+void serve_put(asked_array id, std::int32_t source, std::int64_t offset, T value) {
   at_element<T>(id, source, offset, [value](T* place, const std::string& fault) {
     if (place == nullptr) refuse(fault);
     store(place, value);
   });
 }
 template <class T>
-void serve_update(array_id id, std::int32_t source, std::int64_t offset, T value, update what) {
+void serve_update(asked_array id, std::int32_t source, std::int64_t offset, T value, update what) {
   at_element<T>(id, source, offset, [value, what](T* place, const std::string& fault) {
     if (place == nullptr) refuse(fault);
     apply(what, place, value);
   });
 }
 template <class T>
-void serve_fetching_update(array_id id, std::int32_t source, std::int64_t offset, T value, promise<T> to, update what) {
+void serve_fetching_update(asked_array id, std::int32_t source, std::int64_t offset, T value, promise<T> to,
+                           update what) {
   at_element<T>(id, source, offset, [value, what, to](T* place, const std::string& fault) {
     if (place == nullptr) return to.fail(fault);
     to.set(apply(what, place, value));
   });
 }
 template <class T>
-void serve_compare_exchange(array_id id, std::int32_t source, std::int64_t offset, T expected, T desired,
+void serve_compare_exchange(asked_array id, std::int32_t source, std::int64_t offset, T expected, T desired,
                             promise<T> to) {
   at_element<T>(id, source, offset, [=](T* place, const std::string& fault) {
     if (place == nullptr) return to.fail(fault);
@@ -188,6 +196,15 @@ void serve_compare_exchange(array_id id, std::int32_t source, std::int64_t offse
     std::atomic_ref<T>(*place).compare_exchange_strong(before, desired, std::memory_order_relaxed);
     to.set(before);
   });
+}
+
+/// A program may wait in a loop for the value of an element: now and then such an access runs messages of this PE.
+void run_some_messages();
+inline void access_that_may_be_waited_for() {
+  constexpr std::uint32_t between = 4096;
+  static thread_local std::uint32_t accesses = 0;
+  if (++accesses % between == 0) [[unlikely]]
+    run_some_messages();
 }
 
 /// A fence has to ask this PE.
@@ -229,6 +246,19 @@ void copy_box(std::byte* to, const position<N>& to_strides, const std::byte* fro
       while (d >= 0 && ++at[d] == extents[d]) at[d--] = 0;
       if (d < 0) return;
     }
+  }
+}
+
+/// Calls f(position of its first element, length) for each row of a box.
+template <int N, class F>
+void for_each_row(const position<N>& extents, F&& f) {
+  if (extents.volume() == 0) return;
+  position<N> at;
+  while (true) {
+    f(at, extents[N - 1]);
+    int d = N - 2;
+    while (d >= 0 && ++at[d] == extents[d]) at[d--] = 0;
+    if (d < 0) return;
   }
 }
 
@@ -341,7 +371,7 @@ typed_array<N>* as_typed(local_array* array, const region<N>& box, std::string& 
 }
 
 template <int N>
-void serve_section_get(array_id id, std::int32_t source, region<N> box, std::uint64_t number) {
+void serve_section_get(asked_array id, std::int32_t source, region<N> box, std::uint64_t number) {
   const std::int32_t owner = sched::this_pe().serves();
   with_piece(id, source, [=](local_array* array, std::byte* piece, std::string fault) {
     const auto* const typed = as_typed<N>(array, box, fault);
@@ -359,17 +389,21 @@ void store_section(const typed_array<N>& array, const region<N>& box, std::int32
     T* const first = reinterpret_cast<T*>(piece_of_pe) + piece.offset;
     const std::int64_t elements = piece.extents.volume();
     if (end - bytes < elements * static_cast<std::int64_t>(sizeof(T))) refuse("a section that came is too short");
-    for (std::int64_t i = 0; i < elements; ++i) {
-      T value;
-      std::memcpy(&value, bytes + i * static_cast<std::int64_t>(sizeof(T)), sizeof(T));
-      store_one(first + dot(position_of(i, piece.extents), array.where().strides_in_tile()), value);
-    }
+    for_each_row<N>(piece.extents, [&](const position<N>& at, std::int64_t length) {
+      T* const row = first + dot(at, array.where().strides_in_tile());
+      const std::byte* const values = bytes + dot(at, row_major_strides(piece.extents)) * std::int64_t{sizeof(T)};
+      for (std::int64_t i = 0; i < length; ++i) {
+        T value;
+        std::memcpy(&value, values + i * std::int64_t{sizeof(T)}, sizeof(T));
+        store_one(row + i, value);
+      }
+    });
     bytes += elements * static_cast<std::int64_t>(sizeof(T));
   });
 }
 
 template <class T, int N>
-void serve_section_put(array_id id, std::int32_t source, region<N> box, std::uint64_t number, bool accumulates,
+void serve_section_put(asked_array id, std::int32_t source, region<N> box, std::uint64_t number, bool accumulates,
                        const shared_buffer<std::byte>& bytes) {
   const std::int32_t own = sched::this_pe().serves();
   with_piece(id, source, [=](local_array* array, std::byte* piece, std::string fault) {

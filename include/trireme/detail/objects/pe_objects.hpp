@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "trireme/detail/objects/result_table.hpp"
@@ -99,6 +100,8 @@ class pe_objects {
   /// further calls are also queued, to keep the order. The reference is valid as long as this object.
   std::uint64_t& late_mailbox_calls(std::uint32_t mailbox);
 
+  /// A layer above has something to say in the stall report: lines that begin with "\n  PE ...".
+  void report_waiting(os::unique_function<std::string()> describe) { reporters_.push_back(std::move(describe)); }
   std::string describe_waiting() const;
 
  private:
@@ -106,6 +109,7 @@ class pe_objects {
   bool ending_ = false;
   std::vector<local_collection*> local_collections_;
   std::vector<os::unique_function<void()>> deferred_;
+  std::vector<os::unique_function<std::string()>> reporters_;
   std::vector<std::uint32_t> singles_made_;  // by PE
   struct pending;
   std::unique_ptr<pending> pending_;
