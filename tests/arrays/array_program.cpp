@@ -535,8 +535,8 @@ void loops_that_wait() {
   }
   a(2 * next + 1) = 1;
   fence().get();
-  for (const int* const mine = a.local(position<1>(2 * this_pe() + 1)); *static_cast<const volatile int*>(mine) != 1;)
-    progress();
+  const std::atomic_ref<int> mine(*a.local(position<1>(2 * this_pe() + 1)));
+  while (mine.load(std::memory_order_relaxed) != 1) progress();
   barrier().get();
   a.free().get();
 }
