@@ -499,6 +499,20 @@ void arguments_must_be_alike() {
   team::world().barrier().get();
 }
 
+// Host 1 gives other extents than the others: found out at the first access.
+void arguments_must_be_alike_on_all_hosts() {
+  const sched::runtime& job = sched::this_pe().job();
+  const global_array<int, 1> a(position<1>(job.host() == 1 ? 12 : 10), tiles(1));
+  barrier().get();
+  if (job.hosts() > 1 && this_pe() == job.first_pe_of(1)) {
+    expect_throws([&] { (void)int{a(0)}; }, "has other extents, elements or another distribution on PE ");
+    int one = 0;
+    expect_throws([&] { a.get({{0}, {1}}, &one).get(); }, "has other extents");
+  }
+  barrier().get();
+  a.free().get();
+}
+
 std::atomic<bool> answered{false};
 void owner_may_go_on() { answered = true; }
 
@@ -582,6 +596,7 @@ constexpr test_case cases[] = {{"single_values", &single_values},
                                {"fences_and_barriers_overlap", &fences_and_barriers_overlap},
                                {"handles_are_of_no_pe", &handles_are_of_no_pe},
                                {"arguments_must_be_alike", &arguments_must_be_alike},
+                               {"arguments_must_be_alike_on_all_hosts", &arguments_must_be_alike_on_all_hosts},
                                {"idle_pes_serve_busy_ones", &idle_pes_serve_busy_ones},
                                {"loops_that_wait", &loops_that_wait},
                                {"empty_arrays", &empty_arrays},
