@@ -20,11 +20,9 @@
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
-#include <iterator>
 #include <memory>
-#include <optional>
-#include <span>
 #include <stdexcept>
+#include <string>
 #include <type_traits>
 #include <utility>
 #include <vector>
@@ -152,12 +150,9 @@ class element_reference {
   }
   /// Returns the value before: it was stored if that equals `expected`.
   T compare_exchange(T expected, T desired) const {
-    static_assert(arrays::is_word<T>, "compare_exchange is for elements of 1, 2, 4 or 8 bytes");
     if (here_ != nullptr) {
       arrays::access_that_may_be_waited_for();
-      T before = expected;
-      std::atomic_ref<T>(*here_).compare_exchange_strong(before, desired, std::memory_order_relaxed);
-      return before;
+      return arrays::compare_exchange(here_, expected, desired);
     }
     future<T> result;
     arrays::note_unfenced(where_.pe);
@@ -473,13 +468,17 @@ class global_array {
 
   // The array of this name as this PE knows it; enters it into the PE's table if it has not met it.
   global_array(arrays::array_id id, const position<N>& extents, const distribution<N>& how) {
-    auto made = std::make_shared<typed>(id, &arrays::type_mark<T>, sizeof(T),
-                                        arrays::layout<N>(extents, how, arrays::machine_of_job(), sizeof(T)));
+    const arrays::layout<N> where(extents, how, arrays::machine_of_job(), sizeof(T));
     array_ = known_here(id);
     if (array_ == nullptr)
-      arrays::enter_array(array_ = std::move(made));
-    else if (array_->digest() != made->digest())
+      array_ = entered(id, where);
+    else if (array_->where().extents() != where.extents() || array_->where().how() != where.how())
       throw std::logic_error(arrays::describe(id) + " has other extents or another distribution on this PE");
+  }
+  static std::shared_ptr<typed> entered(arrays::array_id id, const arrays::layout<N>& where) {
+    auto made = std::make_shared<typed>(id, &arrays::type_mark<T>, sizeof(T), where);
+    arrays::enter_array(made);
+    return made;
   }
   /// Null: this PE has not met it.
   static std::shared_ptr<typed> known_here(arrays::array_id id) {
@@ -499,8 +498,7 @@ class global_array {
   typed& elsewhere() const {
     (void)sched::this_pe();                                                            // throws on other threads
     if (const auto known = known_here(array_->id()); known != nullptr) return *known;  // kept by the table
-    const auto made = std::make_shared<typed>(array_->id(), &arrays::type_mark<T>, sizeof(T), array_->where());
-    arrays::enter_array(made);
+    const auto made = entered(array_->id(), array_->where());
     made->check_usable();
     return *made;
   }
@@ -572,8 +570,12 @@ class global_array {
     });
     ask(std::make_unique<arrays::section_put>(result.get_promise()), pieces.others(),
         [&](std::int32_t pe, std::uint64_t number) {
-          arrays::request<&arrays::serve_section_put<T, N>>(pe, here(), box, number, accumulates,
-                                                            packed_for(pe, box, bytes));
+          const auto part_of = [&](const arrays::tile_piece<N>& part) {
+            return bytes + part.region_offset * std::int64_t{sizeof(T)};
+          };
+          arrays::request<&arrays::serve_section_put<T, N>>(
+              pe, here(), box, number, accumulates,
+              shared_buffer<std::byte>(arrays::pack_section(where(), box, pe, sizeof(T), strides, part_of)));
           arrays::note_unfenced(pe);
         });
     return result;
@@ -585,22 +587,6 @@ class global_array {
       for (std::int64_t i = 0; i < length; ++i) arrays::apply(arrays::update::add, row + i, values[i]);
     });
   }
-  // The elements of a section that go to one PE, in the order in which it takes them.
-  shared_buffer<std::byte> packed_for(std::int32_t pe, const region<N>& box, const std::byte* from) const {
-    std::int64_t elements = 0;
-    arrays::for_each_piece_on(where(), box, pe,
-                              [&](const arrays::tile_piece<N>& piece) { elements += piece.extents.volume(); });
-    buffer<std::byte> packed(static_cast<std::size_t>(elements) * sizeof(T));
-    std::byte* to = packed.data();
-    arrays::for_each_piece_on(where(), box, pe, [&](const arrays::tile_piece<N>& piece) {
-      arrays::copy_box<N>(to, arrays::row_major_strides(piece.extents),
-                          from + piece.region_offset * std::int64_t{sizeof(T)},
-                          arrays::row_major_strides(box.extents()), piece.extents, sizeof(T));
-      to += piece.extents.volume() * std::int64_t{sizeof(T)};
-    });
-    return shared_buffer<std::byte>(std::move(packed));
-  }
-
   class tile_range {
    public:
     tile_range(const arrays::layout<N>& where, std::byte* piece, int pe)
@@ -700,19 +686,14 @@ global_array<T, N> redistribute(const global_array<T, N>& from, const Options&..
 template <class T, int N, class F>
 void for_each_own(const global_array<T, N>& array, F&& f) {
   for (const local_tile<T, N> tile : array.own_tiles()) {
-    const position<N> extents = tile.elements().extents();
-    const std::int64_t rows = extents.volume() / extents[N - 1];
-    position<N> head = extents;  // the extents of the rows' numbers
-    head[N - 1] = 1;
-    for (std::int64_t row = 0; row < rows; ++row) {
-      position<N> at = arrays::position_of(row, head);
+    arrays::for_each_row<N>(tile.elements().extents(), [&](position<N> at, std::int64_t length) {
       T* element = tile.data();
       for (int d = 0; d < N; ++d) {
         element += at[d] * tile.stride(d);
         at[d] += tile.elements().first[d];
       }
-      for (std::int64_t i = 0; i < extents[N - 1]; ++i, ++at[N - 1]) f(at, element[i]);
-    }
+      for (std::int64_t i = 0; i < length; ++i, ++at[N - 1]) f(at, element[i]);
+    });
   }
 }
 

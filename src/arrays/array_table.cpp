@@ -10,10 +10,10 @@
 
 #include "arrays/host_directory.hpp"
 #include "objects/messages/held_messages.hpp"
+#include "os/hash.hpp"
 #include "sched/remote/host_records.hpp"
 #include "trireme/detail/arena/allocate.hpp"
 #include "trireme/detail/objects/pe_objects.hpp"
-#include "trireme/index.hpp"
 #include "trireme/variables.hpp"
 
 namespace tri::arrays {
@@ -76,10 +76,11 @@ bool array_table::was_freed(array_id id) const {
 void array_table::enter(const std::shared_ptr<local_array>& array) {
   const sched::pe& here = sched::this_pe();
   array->freed_ = was_freed(array->id());
-  array->short_digest_ = static_cast<std::uint32_t>(array->digest());
+  const std::uint64_t digest = array->digest();
+  array->short_digest_ = static_cast<std::uint32_t>(digest);
   if (array->freed_) return;
   const auto pes = static_cast<std::uint32_t>(here.job().pes_of_host());
-  array->shared_ = &directory_of_host().join(array->id(), pes, array->digest());
+  array->shared_ = &directory_of_host().join(array->id(), pes, digest);
   array->pieces_ = array->shared_->pieces();
   array->seen_ = std::make_unique<std::byte*[]>(pes);
   array->first_pe_of_host_ = here.job().first_pe_of_host();
@@ -272,9 +273,7 @@ void report_remote_cast(const local_array& array, std::int64_t number, int owner
       describe(array.id()), number, owner, job.first_pe_of_host(), job.first_pe_of_host() + job.pes_of_host() - 1));
 }
 
-std::uint64_t digest_of(std::uint64_t before, std::uint64_t number) {
-  return objects::finalize_hash(before * 31 + number);
-}
+std::uint64_t digest_of(std::uint64_t before, std::uint64_t number) { return os::hashed_word(before, number); }
 
 machine_shape machine_of_job() {
   const sched::runtime& job = sched::this_pe().job();
@@ -290,5 +289,5 @@ std::shared_ptr<local_array> find_array(array_id id) { return array_table::here(
 bool was_freed(array_id id) { return array_table::here().was_freed(id); }
 void enter_array(const std::shared_ptr<local_array>& array) { array_table::here().enter(array); }
 void make_piece(local_array& array) { array_table::here().make_piece(array); }
-void free_piece(local_array& array) { array_table::here().free_piece(array); }
+
 }  // namespace tri::arrays

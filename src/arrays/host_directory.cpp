@@ -22,10 +22,9 @@ host_pieces& host_directory::join(array_id id, std::uint32_t pes, std::uint64_t 
       ++record->users;
       return *record;
     }
-  auto* const made = new (arena::allocate(host_pieces::bytes_for(pes))) host_pieces{id, chain, 1, pes, digest};
+  auto* const made = new (arena::allocate(host_pieces::bytes_for(pes))) host_pieces{id, chain, 1, digest};
   for (std::uint32_t i = 0; i < pes; ++i) new (made->pieces() + i) std::atomic<std::byte*>(nullptr);
   chain = made;
-  arrays_.fetch_add(1, std::memory_order_relaxed);  // relaxed: as in arrays()
   return *made;
 }
 
@@ -36,15 +35,6 @@ void host_directory::leave(host_pieces& record) {
   while (*link != &record) link = &(*link)->next;
   *link = record.next;
   arena::release(&record);
-  arrays_.fetch_sub(1, std::memory_order_relaxed);  // relaxed: as in arrays()
-}
-
-std::size_t host_directory::bytes() {
-  std::lock_guard guard(lock_);
-  std::size_t sum = 0;
-  for (const host_pieces* chain : chain_)
-    for (; chain != nullptr; chain = chain->next) sum += chain->bytes();
-  return sum;
 }
 
 }  // namespace tri::arrays

@@ -15,11 +15,9 @@ namespace tri::arrays {
 
 struct host_pieces {
   array_id id;
-  host_pieces* next;    // in its chain; under the lock of the directory
-  std::uint32_t users;  // PEs that have the array in their table; under the lock
-  std::uint32_t pes;
+  host_pieces* next;     // in its chain; under the lock of the directory
+  std::uint32_t users;   // PEs that have the array in their table; under the lock
   std::uint64_t digest;  // of its shape
-  std::size_t bytes() const { return bytes_for(pes); }
   static std::size_t bytes_for(std::uint32_t pes) {
     return sizeof(host_pieces) + pes * sizeof(std::atomic<std::byte*>);
   }
@@ -35,15 +33,11 @@ class host_directory {
   host_pieces& join(array_id id, std::uint32_t pes, std::uint64_t digest);
   /// The last user releases it.
   void leave(host_pieces& record);
-  std::size_t arrays() const { return arrays_.load(std::memory_order_relaxed); }  // relaxed: a figure for reports
-  /// Of all records.
-  std::size_t bytes();
 
  private:
   static constexpr std::size_t chains = 256;
   host_pieces*& chain_of(array_id id);
   arena::host_lock lock_;
-  std::atomic<std::size_t> arrays_{0};
   std::array<host_pieces*, chains> chain_{};
 };
 

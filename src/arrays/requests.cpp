@@ -12,12 +12,8 @@ namespace tri::arrays {
 namespace {
 
 void complete(const promise<void>& to, const std::exception_ptr& error) {
-  if (error == nullptr) return to.set();
-  try {
-    std::rethrow_exception(error);
-  } catch (const std::exception& what) {
-    to.fail(what.what());
-  }
+  std::monostate nothing;
+  objects::complete_future<void>(to, error, error == nullptr ? &nothing : nullptr);
 }
 
 struct array_barrier : objects::team_barrier {
@@ -78,6 +74,11 @@ void run_some_messages() {
 }
 
 void refuse(const std::string& fault) { sched::this_pe().job().fail(fault); }
+
+void check_length(std::size_t come, std::size_t expected) {
+  if (come != expected)
+    refuse(fmt::format("a section of a global array came with {} bytes; its region has {}", come, expected));
+}
 
 // ---- of the PE that asks
 

@@ -7,11 +7,9 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <optional>
 #include <string>
 
 #include "trireme/detail/arrays/layout.hpp"
-#include "trireme/detail/os/unique_function.hpp"
 #include "trireme/detail/sched/pe.hpp"
 #include "trireme/detail/sched/runtime.hpp"
 
@@ -48,7 +46,6 @@ class local_array {
   const sched::pe& home() const { return home_; }
   std::size_t bytes_of_element() const { return bytes_of_element_; }
   int dimensions() const { return dimensions_; }
-  bool is_freed() const { return freed_; }
   /// The piece of this PE; null: not made, or freed.
   std::byte* own_piece() const { return own_piece_; }
   const void* type() const { return type_; }
@@ -147,9 +144,9 @@ bool was_freed(array_id id);
 /// Enters an array that this PE has met: made here, or named by a handle that has come in a message.
 void enter_array(const std::shared_ptr<local_array>& array);
 /// Allocates this PE's piece, zeroed, shows it to the PEs of the host, and runs the requests that wait for it.
-void make_piece(local_array& array);  // nothing if it has made it
-/// Frees this PE's piece. Requests that come later fail.
-void free_piece(local_array& array);
+/// Nothing if it has made it.
+void make_piece(local_array& array);
+
 }  // namespace tri::arrays
 
 #pragma GCC visibility pop

@@ -98,6 +98,14 @@ constexpr std::int64_t dot(const position<N>& where, const position<N>& strides)
   for (int d = 0; d < N; ++d) sum += where[d] * strides[d];
   return sum;
 }
+/// Goes to the next position of a box in row-major order, in its first `dimensions` dimensions; false: that was the
+/// last.
+template <int N>
+constexpr bool next_position(position<N>& at, const position<N>& extents, int dimensions) {
+  for (int d = dimensions; d-- > 0; at[d] = 0)
+    if (++at[d] != extents[d]) return true;
+  return false;
+}
 template <int N>
 constexpr position<N> position_of(std::int64_t number, const position<N>& extents) {
   position<N> where;

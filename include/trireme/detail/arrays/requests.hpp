@@ -20,6 +20,7 @@
 
 #include "trireme/buffer.hpp"
 #include "trireme/detail/arrays/local_array.hpp"
+#include "trireme/detail/os/unique_function.hpp"
 #include "trireme/future.hpp"
 #include "trireme/run.hpp"
 
@@ -76,6 +77,14 @@ T apply(update what, T* place, T value) {
   return before;
 }
 
+/// Returns the value before: `desired` was stored if that equals `expected`.
+template <class T>
+T compare_exchange(T* place, T expected, T desired) {
+  static_assert(is_word<T>, "compare_exchange is for elements of 1, 2, 4 or 8 bytes");
+  std::atomic_ref<T>(*place).compare_exchange_strong(expected, desired, std::memory_order_relaxed);
+  return expected;
+}
+
 /// What a request names: the array, and the shape that it has for the PE that asks.
 struct asked_array {
   array_id id;
@@ -93,6 +102,8 @@ std::string fault_of_access(const local_array& array, const void* type, std::int
                             std::int64_t count);
 /// Ends the job: no future waits for this request.
 [[noreturn]] void refuse(const std::string& fault);
+/// Ends the job when a section has come with another number of bytes than its region has.
+void check_length(std::size_t come, std::size_t expected);
 
 /// A message that asks the PE of a piece: a function of the array, the PE that asks, and plain or serializable values.
 template <class F>
@@ -192,9 +203,7 @@ void serve_compare_exchange(asked_array id, std::int32_t source, std::int64_t of
                             promise<T> to) {
   at_element<T>(id, source, offset, [=](T* place, const std::string& fault) {
     if (place == nullptr) return to.fail(fault);
-    T before = expected;
-    std::atomic_ref<T>(*place).compare_exchange_strong(before, desired, std::memory_order_relaxed);
-    to.set(before);
+    to.set(compare_exchange(place, expected, desired));
   });
 }
 
@@ -238,14 +247,11 @@ void copy_box(std::byte* to, const position<N>& to_strides, const std::byte* fro
   if constexpr (N == 1) {
     copy_rows(to, from, 1, 0, 0);
   } else {
-    position<N> at;  // of the dimensions before the last two
-    while (true) {
+    position<N> at;
+    do
       copy_rows(to + dot(at, to_strides) * bytes, from + dot(at, from_strides) * bytes, extents[N - 2],
                 to_strides[N - 2] * bytes, from_strides[N - 2] * bytes);
-      int d = N - 3;
-      while (d >= 0 && ++at[d] == extents[d]) at[d--] = 0;
-      if (d < 0) return;
-    }
+    while (next_position(at, extents, N - 2));
   }
 }
 
@@ -254,42 +260,48 @@ template <int N, class F>
 void for_each_row(const position<N>& extents, F&& f) {
   if (extents.volume() == 0) return;
   position<N> at;
-  while (true) {
-    f(at, extents[N - 1]);
-    int d = N - 2;
-    while (d >= 0 && ++at[d] == extents[d]) at[d--] = 0;
-    if (d < 0) return;
-  }
+  do f(at, extents[N - 1]);
+  while (next_position(at, extents, N - 1));
 }
 
-/// Calls f(first element, its strides, extents, offset in the box) for the parts of a box on one PE, in one order.
+/// The parts of a section on one PE, as a message carries them, one behind the other in the order of their tiles: calls
+/// f(part, bytes before it), and returns the bytes of all.
 template <int N, class F>
-void for_each_piece_on(const layout<N>& where, const region<N>& box, std::int32_t pe, F&& f) {
-  where.for_each_piece(box, [&](const tile_piece<N>& piece) {
-    if (piece.pe == pe) f(piece);
+std::int64_t for_each_packed_part(const layout<N>& where, const region<N>& box, std::int32_t pe,
+                                  std::size_t bytes_of_element, F&& f) {
+  std::int64_t bytes = 0;
+  where.for_each_piece(box, [&](const tile_piece<N>& part) {
+    if (part.pe != pe) return;
+    f(part, bytes);
+    bytes += part.extents.volume() * static_cast<std::int64_t>(bytes_of_element);
   });
+  return bytes;
 }
-
 template <int N>
-std::size_t bytes_on(const typed_array<N>& array, const region<N>& box, std::int32_t pe) {
-  std::int64_t elements = 0;
-  for_each_piece_on(array.where(), box, pe, [&](const tile_piece<N>& piece) { elements += piece.extents.volume(); });
-  return static_cast<std::size_t>(elements) * array.bytes_of_element();
+std::size_t bytes_of_section(const layout<N>& where, const region<N>& box, std::int32_t pe,
+                             std::size_t bytes_of_element) {
+  return static_cast<std::size_t>(
+      for_each_packed_part(where, box, pe, bytes_of_element, [](const tile_piece<N>&, std::int64_t) {}));
 }
-
-/// The parts of a section, packed one behind the other.
-template <int N>
-buffer<std::byte> pack_section(const typed_array<N>& array, const region<N>& box, std::int32_t pe,
-                               const std::byte* piece_of_pe) {
-  buffer<std::byte> packed(bytes_on(array, box, pe));
-  std::byte* to = packed.data();
-  for_each_piece_on(array.where(), box, pe, [&](const tile_piece<N>& piece) {
-    copy_box<N>(to, row_major_strides(piece.extents),
-                piece_of_pe + piece.offset * static_cast<std::int64_t>(array.bytes_of_element()),
-                array.where().strides_in_tile(), piece.extents, array.bytes_of_element());
-    to += piece.extents.volume() * static_cast<std::int64_t>(array.bytes_of_element());
+/// `from(part)`: where its first element is; `strides`: of the elements there.
+template <int N, class From>
+buffer<std::byte> pack_section(const layout<N>& where, const region<N>& box, std::int32_t pe,
+                               std::size_t bytes_of_element, const position<N>& strides, From&& from) {
+  buffer<std::byte> packed(bytes_of_section(where, box, pe, bytes_of_element));
+  for_each_packed_part(where, box, pe, bytes_of_element, [&](const tile_piece<N>& part, std::int64_t before) {
+    copy_box<N>(packed.data() + before, row_major_strides(part.extents), from(part), strides, part.extents,
+                bytes_of_element);
   });
   return packed;
+}
+/// Ends the job when `count` bytes are not those of the section.
+template <int N, class To>
+void unpack_section(const layout<N>& where, const region<N>& box, std::int32_t pe, std::size_t bytes_of_element,
+                    const position<N>& strides, To&& to, const std::byte* bytes, std::size_t count) {
+  check_length(count, bytes_of_section(where, box, pe, bytes_of_element));
+  for_each_packed_part(where, box, pe, bytes_of_element, [&](const tile_piece<N>& part, std::int64_t before) {
+    copy_box<N>(to(part), strides, bytes + before, row_major_strides(part.extents), part.extents, bytes_of_element);
+  });
 }
 
 /// A section under way, on the PE that asked for it.
@@ -305,7 +317,6 @@ class section_transfer {
     if (fault_.empty()) fault_ = fault;
     return --expected_ == 0;
   }
-  bool expects_any() const { return expected_ != 0; }
   void finish() {
     if (fault_.empty())
       done_.set();
@@ -331,15 +342,11 @@ class section_get final : public section_transfer {
   section_get(promise<void> done, std::shared_ptr<const typed_array<N>> array, const region<N>& box, std::byte* to)
       : section_transfer(done), array_(std::move(array)), box_(box), to_(to) {}
   void unpack(std::int32_t pe, const std::byte* bytes, std::size_t count) override {
-    const auto size = static_cast<std::int64_t>(array_->bytes_of_element());
-    const std::byte* const end = bytes + count;
-    for_each_piece_on(array_->where(), box_, pe, [&](const tile_piece<N>& piece) {
-      const std::int64_t length = piece.extents.volume() * size;
-      if (end - bytes < length) refuse("a section that came is shorter than what was asked for");
-      copy_box<N>(to_ + piece.region_offset * size, row_major_strides(box_.extents()), bytes,
-                  row_major_strides(piece.extents), piece.extents, array_->bytes_of_element());
-      bytes += length;
-    });
+    const std::size_t size = array_->bytes_of_element();
+    const auto to = [&](const tile_piece<N>& part) {
+      return to_ + part.region_offset * static_cast<std::int64_t>(size);
+    };
+    unpack_section(array_->where(), box_, pe, size, row_major_strides(box_.extents()), to, bytes, count);
   }
 
  private:
@@ -376,53 +383,46 @@ void serve_section_get(asked_array id, std::int32_t source, region<N> box, std::
   with_piece(id, source, [=](local_array* array, std::byte* piece, std::string fault) {
     const auto* const typed = as_typed<N>(array, box, fault);
     if (typed == nullptr) return tri::send<&take_acknowledgement>(source, number, std::move(fault));
-    tri::send<&take_section>(source, number, owner, pack_section(*typed, box, owner, piece));
+    const std::size_t size = array->bytes_of_element();
+    const auto from = [&](const tile_piece<N>& part) { return piece + part.offset * static_cast<std::int64_t>(size); };
+    tri::send<&take_section>(source, number, owner,
+                             pack_section(typed->where(), box, owner, size, typed->where().strides_in_tile(), from));
   });
 }
 
-/// Into the elements of a section: Store(place, value) for each.
-template <class T, int N, class Store>
-void store_section(const typed_array<N>& array, const region<N>& box, std::int32_t pe, std::byte* piece_of_pe,
-                   const std::byte* bytes, std::size_t count, Store&& store_one) {
-  const std::byte* const end = bytes + count;
-  for_each_piece_on(array.where(), box, pe, [&](const tile_piece<N>& piece) {
-    T* const first = reinterpret_cast<T*>(piece_of_pe) + piece.offset;
-    const std::int64_t elements = piece.extents.volume();
-    if (end - bytes < elements * static_cast<std::int64_t>(sizeof(T))) refuse("a section that came is too short");
-    for_each_row<N>(piece.extents, [&](const position<N>& at, std::int64_t length) {
-      T* const row = first + dot(at, array.where().strides_in_tile());
-      const std::byte* const values = bytes + dot(at, row_major_strides(piece.extents)) * std::int64_t{sizeof(T)};
+/// Adds the values of a section to its elements.
+template <class T, int N>
+void add_section(const layout<N>& where, const region<N>& box, std::int32_t pe, std::byte* piece,
+                 const std::byte* bytes, std::size_t count) {
+  check_length(count, bytes_of_section(where, box, pe, sizeof(T)));
+  for_each_packed_part(where, box, pe, sizeof(T), [&](const tile_piece<N>& part, std::int64_t before) {
+    const position<N> packed_strides = row_major_strides(part.extents);
+    for_each_row<N>(part.extents, [&](const position<N>& at, std::int64_t length) {
+      T* const row = reinterpret_cast<T*>(piece) + part.offset + dot(at, where.strides_in_tile());
+      const std::byte* const values = bytes + before + dot(at, packed_strides) * std::int64_t{sizeof(T)};
       for (std::int64_t i = 0; i < length; ++i) {
         T value;
         std::memcpy(&value, values + i * std::int64_t{sizeof(T)}, sizeof(T));
-        store_one(row + i, value);
+        apply(update::add, row + i, value);
       }
     });
-    bytes += elements * static_cast<std::int64_t>(sizeof(T));
   });
 }
 
 template <class T, int N>
 void serve_section_put(asked_array id, std::int32_t source, region<N> box, std::uint64_t number, bool accumulates,
                        const shared_buffer<std::byte>& bytes) {
-  const std::int32_t own = sched::this_pe().serves();
+  const std::int32_t owner = sched::this_pe().serves();
   with_piece(id, source, [=](local_array* array, std::byte* piece, std::string fault) {
     const auto* const typed = as_typed<N>(array, box, fault);
-    if (typed != nullptr && array->type() != &type_mark<T>) fault = fault_of_access(*array, &type_mark<T>, own, 0, 0);
+    if (typed != nullptr && array->type() != &type_mark<T>) fault = fault_of_access(*array, &type_mark<T>, owner, 0, 0);
     if (fault.empty()) {
-      if (!accumulates) {
-        const std::byte* from = bytes.data();
-        if (bytes.size() != bytes_on(*typed, box, own))
-          refuse("a section that came has another length than its region");
-        for_each_piece_on(typed->where(), box, own, [&](const tile_piece<N>& part) {
-          copy_box<N>(piece + part.offset * static_cast<std::int64_t>(sizeof(T)), typed->where().strides_in_tile(),
-                      from, row_major_strides(part.extents), part.extents, sizeof(T));
-          from += part.extents.volume() * static_cast<std::int64_t>(sizeof(T));
-        });
-      } else if constexpr (is_number<T>) {
-        store_section<T, N>(*typed, box, own, piece, bytes.data(), bytes.size(),
-                            [](T* place, T value) { apply(update::add, place, value); });
-      }
+      const layout<N>& where = typed->where();
+      const auto to = [&](const tile_piece<N>& part) { return piece + part.offset * std::int64_t{sizeof(T)}; };
+      if (!accumulates)
+        unpack_section(where, box, owner, sizeof(T), where.strides_in_tile(), to, bytes.data(), bytes.size());
+      else if constexpr (is_number<T>)
+        add_section<T>(where, box, owner, piece, bytes.data(), bytes.size());
     }
     tri::send<&take_acknowledgement>(source, number, std::move(fault));
   });
