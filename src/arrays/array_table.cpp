@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "arrays/host_directory.hpp"
+#include "arrays/outstanding_requests.hpp"
 #include "objects/messages/held_messages.hpp"
 #include "os/hash.hpp"
 #include "sched/remote/host_records.hpp"
@@ -34,12 +35,6 @@ std::string array_table::describe_waiting() const {
     text +=
         fmt::format("\n  PE {}: {} requests of PE {}{} wait until this PE makes {}", sched::this_pe().number(),
                     requests.size(), requests.front().source, requests.size() > 1 ? " and others" : "", describe(id));
-  for (const auto& [number, fence] : fences_)
-    text += fmt::format("\n  PE {}: a fence of global arrays waits for {} PEs", sched::this_pe().number(),
-                        fence.unanswered);
-  if (!transfers_.empty())
-    text += fmt::format("\n  PE {}: {} sections of global arrays are under way", sched::this_pe().number(),
-                        transfers_.size());
   return text;
 }
 
@@ -156,84 +151,6 @@ void array_table::run_early(array_id id) {
   for (early_request& fence : fences) when_none_waits_of(fence.source, std::move(fence.run));
 }
 
-// ---- what this PE has asked of others
-
-namespace {
-
-void fence_answered_here(std::uint64_t number, std::int32_t pe) { array_table::here().fence_answered(number, pe); }
-
-void serve_fence(sched::pe& here, sched::envelope& message) {
-  const auto answer = [source = static_cast<int>(message.source), number = message.element, pe = here.serves()] {
-    tri::send<&fence_answered_here>(source, number, pe);
-  };
-  if (here.serves() != here.number()) return answer();  // nothing waits at the receiver
-  array_table::here().when_none_waits_of(static_cast<int>(message.source), answer);
-}
-// Requests before it have run, unless the receiver keeps some: then that answers.
-bool may_serve_fence(const sched::pe& here, const sched::envelope&, int receiver) {
-  // acquire: what those have done. pairs: arrays.early_requests
-  return here.job().record_of(receiver)->early_requests.load(std::memory_order_acquire) == 0;
-}
-const std::uint32_t fence_handler =
-    sched::register_handler(&serve_fence, "fence of global arrays", nullptr, nullptr, nullptr, nullptr, nullptr,
-                            objects::form_of<std::tuple<>>(), &may_serve_fence);
-
-}  // namespace
-
-void array_table::fence(os::unique_function<void()> done) {
-  std::atomic_thread_fence(std::memory_order_seq_cst);  // direct accesses before it, on this host
-  last_unfenced_ = -1;
-  auto asked = std::exchange(unfenced_, {});
-  for (const auto& [pe, fences] : asked_) asked.insert(pe);  // what an earlier fence waits for, this one waits for, too
-  if (asked.empty()) return done();
-  for (const std::int32_t pe : asked) ++asked_[pe];
-  const std::uint64_t number = ++numbers_;
-  fences_.emplace(number, pending_fence{asked.size(), std::move(done)});
-  sched::pe& here = sched::this_pe();
-  for (const std::int32_t pe : asked)
-    objects::post_packed(here, pe, fence_handler, 0, number,
-                         objects::pack_arguments<std::tuple<>>(here, here.is_in_this_process(pe), false));
-}
-
-void array_table::fence_in_turn(os::unique_function<void()> done) {
-  const std::uint64_t number = first_turn_ + turns_.size();
-  turns_.push_back({false, std::move(done)});
-  fence([this, number] {
-    turns_[number - first_turn_].is_due = true;
-    while (!turns_.empty() && turns_.front().is_due) {
-      const turn next = std::move(turns_.front());
-      turns_.pop_front();
-      ++first_turn_;
-      next.done();
-    }
-  });
-}
-
-void array_table::fence_answered(std::uint64_t number, std::int32_t pe) {
-  const auto found = fences_.find(number);
-  if (found == fences_.end()) refuse(fmt::format("a fence with the number {} was answered, which none has", number));
-  if (const auto asked = asked_.find(pe); asked != asked_.end() && --asked->second == 0) asked_.erase(asked);
-  if (--found->second.unanswered != 0) return;
-  const auto done = std::move(found->second.done);
-  fences_.erase(found);
-  done();
-}
-
-std::uint64_t array_table::add_transfer(std::unique_ptr<section_transfer> transfer) {
-  transfers_.emplace(++numbers_, std::move(transfer));
-  return numbers_;
-}
-
-void array_table::answer_transfer(std::uint64_t number, os::function_ref<std::string(section_transfer&)> take) {
-  const auto found = transfers_.find(number);
-  if (found == transfers_.end())
-    refuse(fmt::format("a transfer with the number {} was answered, which none has", number));
-  if (!found->second->take_answer(take(*found->second))) return;
-  const auto transfer = std::move(found->second);
-  transfers_.erase(found);
-  transfer->finish();
-}
-
 // ---- what programs are compiled against
 
 local_array::local_array(array_id id, const void* type, std::size_t bytes_of_element, int dimensions)
@@ -244,7 +161,8 @@ local_array::~local_array() = default;
 std::byte* local_array::look_for_piece(std::uint32_t on_host) {
   // acquire: the zeros in it. pairs: array.piece
   std::byte* const piece = pieces_[on_host].load(std::memory_order_acquire);
-  if (piece == nullptr || array_table::here().is_unfenced(first_pe_of_host_ + static_cast<std::int32_t>(on_host)))
+  if (piece == nullptr ||
+      outstanding_requests::here().is_unfenced(first_pe_of_host_ + static_cast<std::int32_t>(on_host)))
     return nullptr;
   return seen_[on_host] = piece;
 }

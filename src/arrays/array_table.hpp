@@ -4,18 +4,14 @@
 #pragma once
 
 #include <cstdint>
-#include <deque>
 #include <map>
 #include <memory>
 #include <string>
 #include <unordered_map>
-#include <unordered_set>
 #include <vector>
 
 #include "objects/location/number_set.hpp"
 #include "trireme/detail/arrays/local_array.hpp"
-#include "trireme/detail/arrays/requests.hpp"
-#include "trireme/detail/os/function_ref.hpp"
 #include "trireme/detail/os/unique_function.hpp"
 
 namespace tri::arrays {
@@ -46,30 +42,10 @@ class array_table {
   /// Runs `answer` when no request of this PE waits here.
   void when_none_waits_of(int source, os::unique_function<void()> answer);
 
-  // What this PE has asked of others.
-  void note_unfenced(std::int32_t pe) {
-    if (pe != last_unfenced_) [[unlikely]]
-      unfenced_.insert(last_unfenced_ = pe);
-  }
-  /// Some may not have been run there yet.
-  bool is_unfenced(std::int32_t pe) const { return unfenced_.contains(pe) || asked_.contains(pe); }
-  /// Runs `done` when all puts and updates so far have been run where they went.
-  void fence(os::unique_function<void()> done);
-  /// The same; such ones end in the order in which they were begun.
-  void fence_in_turn(os::unique_function<void()> done);
-  void fence_answered(std::uint64_t number, std::int32_t pe);
-  std::uint64_t add_transfer(std::unique_ptr<section_transfer> transfer);
-  /// `take` returns the fault of the answer. The last answer ends the transfer.
-  void answer_transfer(std::uint64_t number, os::function_ref<std::string(section_transfer&)> take);
-
  private:
   struct early_request {
     int source;
     os::unique_function<void()> run;
-  };
-  struct pending_fence {
-    std::size_t unanswered;
-    os::unique_function<void()> done;
   };
   void run_early(array_id id);
   std::string describe_waiting() const;
@@ -82,18 +58,6 @@ class array_table {
   std::unordered_map<array_id, std::vector<early_request>> early_;
   std::unordered_map<int, std::size_t> early_of_;  // by source
   std::vector<early_request> early_fences_;
-  std::unordered_set<std::int32_t> unfenced_;  // PEs that got puts and updates since the last fence
-  std::int32_t last_unfenced_ = -1;
-  std::unordered_map<std::int32_t, int> asked_;  // those that have fences to answer, how many
-  std::uint64_t numbers_ = 0;                    // of fences and transfers
-  std::unordered_map<std::uint64_t, pending_fence> fences_;
-  struct turn {
-    bool is_due = false;
-    os::unique_function<void()> done;
-  };
-  std::deque<turn> turns_;
-  std::uint64_t first_turn_ = 0;  // the number of turns_.front()
-  std::unordered_map<std::uint64_t, std::unique_ptr<section_transfer>> transfers_;
 };
 
 /// The directory of this host; made at its first use.

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "arrays/array_table.hpp"
+#include "arrays/outstanding_requests.hpp"
 #include "objects/teams/local_teams.hpp"
 #include "trireme/detail/objects/team_collective.hpp"
 
@@ -82,18 +83,18 @@ void check_length(std::size_t come, std::size_t expected) {
 
 // ---- of the PE that asks
 
-void note_unfenced(std::int32_t pe) { array_table::here().note_unfenced(pe); }
+void note_unfenced(std::int32_t pe) { outstanding_requests::here().note_unfenced(pe); }
 
 future<void> fence_of_pe() {
   future<void> result;
-  array_table::here().fence([to = result.get_promise()] { to.set(); });
+  outstanding_requests::here().fence([to = result.get_promise()] { to.set(); });
   return result;
 }
 
 // Barriers and frees of all begin in the order in which the program calls them: their fences may end in another.
 future<void> barrier_of_all() {
   future<void> result;
-  array_table::here().fence_in_turn([to = result.get_promise()] {
+  outstanding_requests::here().fence_in_turn([to = result.get_promise()] {
     at_barrier<array_barrier>([to](const std::exception_ptr& error) { complete(to, error); });
   });
   return result;
@@ -101,7 +102,7 @@ future<void> barrier_of_all() {
 
 future<void> free_by_all(array_id id) {
   future<void> result;
-  array_table::here().fence_in_turn([to = result.get_promise(), id] {
+  outstanding_requests::here().fence_in_turn([to = result.get_promise(), id] {
     at_barrier<array_free>([to, id](const std::exception_ptr& error) {
       if (error == nullptr) array_table::here().free_by_name(id);
       complete(to, error);
@@ -116,7 +117,7 @@ void free_here(asked_array asked, std::int32_t) { array_table::here().free_by_na
 
 future<void> free_by_one(array_id id) {
   future<void> result;
-  array_table::here().fence([to = result.get_promise(), id] {
+  outstanding_requests::here().fence([to = result.get_promise(), id] {
     notify_all<&free_here>(id);
     array_table::here().free_by_name(id);
     to.set();
@@ -125,16 +126,16 @@ future<void> free_by_one(array_id id) {
 }
 
 std::uint64_t add_transfer(std::unique_ptr<section_transfer> transfer) {
-  return array_table::here().add_transfer(std::move(transfer));
+  return outstanding_requests::here().add_transfer(std::move(transfer));
 }
 void take_section(std::uint64_t number, std::int32_t pe, buffer<std::byte> bytes) {
-  array_table::here().answer_transfer(number, [&](section_transfer& transfer) {
+  outstanding_requests::here().answer_transfer(number, [&](section_transfer& transfer) {
     transfer.unpack(pe, bytes.data(), bytes.size());
     return std::string();
   });
 }
 void take_acknowledgement(std::uint64_t number, std::string fault) {
-  array_table::here().answer_transfer(number, [&](section_transfer&) { return std::move(fault); });
+  outstanding_requests::here().answer_transfer(number, [&](section_transfer&) { return std::move(fault); });
 }
 
 }  // namespace tri::arrays
