@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "arrays/array_table.hpp"
+#include "sched/remote/host_records.hpp"
 #include "trireme/detail/objects/pe_objects.hpp"
 #include "trireme/run.hpp"
 #include "trireme/variables.hpp"
