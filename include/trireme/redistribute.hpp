@@ -22,7 +22,7 @@ global_array<T, N> redistribute(const global_array<T, N>& from, const Options&..
   const global_array<T, N> to(from.extents(), options...);
   struct arriving {
     local_tile<T, N> tile;
-    std::vector<T> packed;  // of a partial tile, whose rows do not lie one behind the other
+    std::vector<T> packed;  // of a tile whose rows do not lie one behind the other: a partial one, or one with a halo
     future<void> done;
   };
   constexpr std::size_t most_under_way = 512;
@@ -35,7 +35,7 @@ global_array<T, N> redistribute(const global_array<T, N>& from, const Options&..
     under_way.clear();
   };
   for (const local_tile<T, N> tile : to.own_tiles()) {
-    const bool is_whole = tile.elements().extents() == to.tile();
+    const bool is_whole = tile.elements().extents() == to.tile() && to.where().how().halo == position<N>();
     std::vector<T> packed(is_whole ? 0 : static_cast<std::size_t>(tile.elements().volume()));
     T* const into = is_whole ? tile.data() : packed.data();
     under_way.push_back({tile, std::move(packed), from.get(tile.elements(), into)});
