@@ -119,6 +119,12 @@ class global_array {
     std::byte* const piece = here().piece_of(place.pe);
     return piece == nullptr ? nullptr : reinterpret_cast<T*>(piece) + place.offset;
   }
+  /// Throws std::out_of_range when a region does not lie in the extents, std::logic_error after free.
+  void check_region(const region<N>& box) const {
+    here().check_usable();
+    if (box.intersection(region<N>({}, extents())) != box) [[unlikely]]
+      arrays::report_region(box.first.at.data(), box.last.at.data(), extents().at.data(), N);
+  }
   int owner(const position<N>& at) const { return place_of(at).pe; }
   future<T> get(const position<N>& at) const { return (*this)[at].get(); }
 
@@ -194,6 +200,20 @@ class global_array {
                              " are not accessible here: it is on another host, or has not made the array yet");
     }
     return tile_range(where(), piece, pe);
+  }
+  /// The tile that has this element, of any PE of this host. Throws std::logic_error for one of another host.
+  local_tile<T, N> tile_at(const position<N>& at) const {
+    const int pe = place_of(at).pe;
+    typed& array = here();
+    std::byte* const piece = array.piece_of(pe);
+    if (piece == nullptr) {
+      array.check_usable();
+      throw std::logic_error("global array: a tile of PE " + std::to_string(pe) +
+                             " is not accessible here: it is on another host, or its PE has not made the array yet");
+    }
+    const position<N> tile = where().tile_with(at);
+    return {reinterpret_cast<T*>(piece) + where().place_of_tile(tile).offset, where().elements_of(tile),
+            where().strides_in_tile()};
   }
   /// The PEs that differ from this one in a coordinate of the processor grid only: along dimension 1 those of its row,
   /// along 0 those of its column. Names no team on PEs outside of the grid. Collective over all PEs. Throws
@@ -297,11 +317,6 @@ class global_array {
     if (!where().contains(at)) [[unlikely]]
       arrays::report_outside(at.at.data(), extents().at.data(), N);
     return where().place_of(at);
-  }
-  void check_region(const region<N>& box) const {
-    here().check_usable();
-    if (box.intersection(region<N>({}, extents())) != box) [[unlikely]]
-      arrays::report_region(box.first.at.data(), box.last.at.data(), extents().at.data(), N);
   }
   /// Where the pieces of the PEs of a section are, looked up once: what becomes directly accessible meanwhile must not
   /// be accessed in both ways.

@@ -31,6 +31,12 @@ class local_tile {
   T& operator()(I... i) const {
     return data_[arrays::dot(position<N>(i...), strides_)];
   }
+  /// The element at this position in the array, of this tile or its ghost cells.
+  T& at(const position<N>& in_array) const {
+    T* found = data_;
+    for (int d = 0; d < N; ++d) found += (in_array[d] - elements_.first[d]) * strides_[d];
+    return *found;
+  }
 
  private:
   T* data_;

@@ -67,7 +67,10 @@ class lock_table {
     bool is_granted = false;
     bool is_abandoned = false;
   };
-  bool has_ended(array_id id) const;
+  /// By partition.
+  using set_of_locks = std::map<std::uint64_t, objects::number_set>;
+  static bool has(const set_of_locks& locks, array_id id);
+  static void add(set_of_locks& locks, array_id id) { locks[partition_of(id)].insert(number_in_partition(id)); }
   void give(array_id id, lock_queue& queue);
   std::string describe_waiting() const;
 
@@ -77,8 +80,9 @@ class lock_table {
   std::uint64_t numbers_ = 0;
   std::unordered_map<std::uint64_t, own_request> requests_;  // until they are taken
   std::unordered_set<array_id> held_;
-  std::unordered_map<array_id, lock_queue> queues_;     // that are not empty
-  std::map<std::uint64_t, objects::number_set> ended_;  // by partition
+  set_of_locks freed_;                               // by this PE's program; other PEs may not have come to it
+  std::unordered_map<array_id, lock_queue> queues_;  // that are not empty
+  set_of_locks ended_;                               // of those that this PE keeps
 };
 
 pe_local<lock_table> table;  // NOLINT(cert-err58-cpp): registration before main, as of all variables of a PE
@@ -110,13 +114,13 @@ void lock_released(array_id id, std::int32_t pe) { lock_table::here().released(i
 
 // ---- of a PE that asks
 
-bool lock_table::has_ended(array_id id) const {
-  const auto found = ended_.find(partition_of(id));
-  return found != ended_.end() && found->second.contains(number_in_partition(id));
+bool lock_table::has(const set_of_locks& locks, array_id id) {
+  const auto found = locks.find(partition_of(id));
+  return found != locks.end() && found->second.contains(number_in_partition(id));
 }
 
 std::uint64_t lock_table::ask(array_id id, const promise<void>& to, bool is_end) {
-  if (!is_end && has_ended(id)) throw std::logic_error(describe_lock(id) + " was freed");
+  if (!is_end && has(freed_, id)) throw std::logic_error(describe_lock(id) + " was freed");
   const std::uint64_t number = ++numbers_;
   requests_.emplace(number, own_request{id, to, is_end});
   tri::send<&lock_asked>(home_of(id), id, static_cast<std::int32_t>(this_pe()), number, is_end);
@@ -170,19 +174,19 @@ void lock_table::release(array_id id) {
 }
 
 void lock_table::end_here(array_id id) {
-  if (has_ended(id)) throw std::logic_error(describe_lock(id) + " was freed");
+  if (has(freed_, id)) throw std::logic_error(describe_lock(id) + " was freed");
   if (held_.contains(id))
     throw std::logic_error(fmt::format("{} is freed while PE {} holds it", describe_lock(id), this_pe()));
   for (const auto& [number, one] : requests_)
     if (one.id == id)
       throw std::logic_error(fmt::format("{} is freed while PE {} waits for it", describe_lock(id), this_pe()));
-  ended_[partition_of(id)].insert(number_in_partition(id));
+  add(freed_, id);
 }
 
 // ---- of the PE that keeps it
 
 void lock_table::asked(array_id id, const lock_queue::request& one) {
-  if (has_ended(id) && !one.is_end)
+  if (has(ended_, id) && !one.is_end)
     return tri::send<&lock_refused>(one.pe, one.number, describe_lock(id) + " was freed");
   lock_queue& queue = queues_[id];
   if (queue.ask(one)) give(id, queue);
@@ -202,7 +206,7 @@ void lock_table::released(array_id id, std::int32_t pe) {
 void lock_table::give(array_id id, lock_queue& queue) {
   const lock_queue::request holder = queue.holder();
   if (holder.is_end) {
-    ended_[partition_of(id)].insert(number_in_partition(id));
+    add(ended_, id);
     auto behind = queue.take_all();
     behind.pop_front();
     queues_.erase(id);
