@@ -101,7 +101,7 @@ void ghost_cells_show_their_elements() {
     exchange_and_compare(position<2>(12, 10), tiles(2, 2), host_tiles(4, 6), halo(1), periodic());
 }
 
-void give_way(std::mt19937& random) {
+void yield_some_times(std::mt19937& random) {
   for (auto times = random() % 50; times > 0; --times) std::this_thread::yield();
 }
 
@@ -115,9 +115,9 @@ void no_barrier_is_needed() {
   for (int round = 1; round <= 60; ++round) {
     write_own(a, round);
     future<void> exchanged = a.exchange_halo();
-    give_way(random);
+    yield_some_times(random);
     exchanged.get();
-    give_way(random);
+    yield_some_times(random);
     expect_halo<2>(a, {1, 1}, round);
   }
   a.free().get();

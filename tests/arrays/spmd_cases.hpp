@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
+#include <source_location>
 #include <span>
 #include <stdexcept>
 #include <string>
@@ -18,21 +19,30 @@ namespace tri::testing {
 struct test_case {
   const char* name;
   void (*run)();
-  bool only_when_named = false;  // it takes long
 };
 
-inline int run_cases(std::span<const test_case> cases, int argc, char** argv) {
-  return run_everywhere(argc, argv, [cases](int count, char** arguments) {
+/// `when_named`: those that take long.
+inline int run_cases(std::span<const test_case> cases, int argc, char** argv,
+                     std::span<const test_case> when_named = {}) {
+  return run_everywhere(argc, argv, [cases, when_named](int count, char** arguments) {
     check_equal(process_count(), std::atoi(arguments[1]));
     check_equal(pes_per_process(), std::atoi(arguments[2]));
     const std::span<char*> named(arguments + 3, arguments + count);
-    for (const std::string_view name : named)
-      check(std::ranges::find(cases, name, &test_case::name) != cases.end(), "no such case: " + std::string(name));
-    for (const test_case& one : cases) {
-      if (named.empty() ? one.only_when_named : std::ranges::find(named, std::string_view(one.name)) == named.end())
-        continue;
+    const auto run = [](const test_case& one) {
       one.run();
       if (this_pe() == 0) std::printf("%s: ok\n", one.name);
+    };
+    if (named.empty()) std::ranges::for_each(cases, run);
+    for (const std::string_view name : named) {
+      const auto in = [name](std::span<const test_case> all) {
+        return std::ranges::find_if(all, [name](const test_case& one) { return one.name == name; });
+      };
+      if (const auto found = in(cases); found != cases.end())
+        run(*found);
+      else if (const auto slow = in(when_named); slow != when_named.end())
+        run(*slow);
+      else
+        check(false, "no such case: " + std::string(name));
     }
   });
 }
