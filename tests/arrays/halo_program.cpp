@@ -242,6 +242,14 @@ void errors() {
   none.free().get();
 }
 
+// Ends the job: PE 0 gives another width.
+void widths_differ() {
+  const global_array<int, 2> a({8, 8}, halo(2), periodic());
+  a.exchange_halo(this_pe() == 0 ? 1 : 2).get();
+  barrier().get();
+}
+
+constexpr test_case when_named[] = {{"widths_differ", &widths_differ}};
 constexpr test_case cases[] = {{"ghost_cells_show_their_elements", &ghost_cells_show_their_elements},
                                {"no_barrier_is_needed", &no_barrier_is_needed},
                                {"exchanges_overlap", &exchanges_overlap},
@@ -254,4 +262,6 @@ constexpr test_case cases[] = {{"ghost_cells_show_their_elements", &ghost_cells_
 }  // namespace
 }  // namespace tri::testing
 
-int main(int argc, char** argv) { return tri::testing::run_cases(tri::testing::cases, argc, argv); }
+int main(int argc, char** argv) {
+  return tri::testing::run_cases(tri::testing::cases, argc, argv, tri::testing::when_named);
+}
