@@ -137,5 +137,13 @@ void take_section(std::uint64_t number, std::int32_t pe, buffer<std::byte> bytes
 void take_acknowledgement(std::uint64_t number, std::string fault) {
   outstanding_requests::here().answer_transfer(number, [&](section_transfer&) { return std::move(fault); });
 }
+void take_section_and_address(std::uint64_t number, address_in_reply address, buffer<std::byte> bytes) {
+  reading_answered(address.pe, &address);
+  take_section(number, address.pe, std::move(bytes));
+}
+void take_fault_of_section(std::uint64_t number, std::string fault, std::int32_t pe) {
+  reading_answered(pe, nullptr);
+  take_acknowledgement(number, std::move(fault));
+}
 
 }  // namespace tri::arrays
