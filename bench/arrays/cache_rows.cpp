@@ -39,8 +39,10 @@ const tri::global_array<std::uint64_t, 1>& array() {
   return made->local().words;
 }
 
-// From two chunks of PE 1 in turn: a cache with one entry misses always.
-measurement gets(context& tools, std::int64_t words) {
+enum class access : std::uint8_t { get, put };
+
+// From two chunks of PE 1 in turn: a cache with one entry misses always. A put is fenced, so that it is complete.
+measurement measure(context& tools, access how, std::int64_t words) {
   const auto& in = array();
   std::vector<std::uint64_t> to(static_cast<std::size_t>(words));
   std::uint64_t operations = 0;
@@ -48,10 +50,18 @@ measurement gets(context& tools, std::int64_t words) {
   measurement made{.samples = tools.runner().time([&](std::uint64_t count) {
     for (std::uint64_t i = 0; i < count; ++i) {
       const std::int64_t first = words_of_pe + static_cast<std::int64_t>(operations++ % 2) * words_of_chunk;
-      if (words == 1)
+      const tri::region<1> section({first}, {first + words});
+      if (how == access::put) {
+        if (words == 1)
+          in(first) = i;
+        else
+          in.put(section, to.data()).get();
+        tri::fence().get();
+      } else if (words == 1) {
         to[0] = in(first);
-      else
-        in.get({{first}, {first + words}}, to.data()).get();
+      } else {
+        in.get(section, to.data()).get();
+      }
       asm volatile("" : : "r"(to.data()) : "memory");
     }
   })};
@@ -91,12 +101,14 @@ measurement directory(context&, std::size_t hosts) {
   return {.values = {more / static_cast<double>(hosts == known ? known : hosts - known)}};
 }
 
-row_definition access_row(const char* kind, const char* option, std::int64_t bytes) {
-  return {.name = std::string("arrays/cache/") + kind + "/" + std::to_string(bytes),
+row_definition access_row(access how, const std::string& kind, const char* option, std::int64_t bytes) {
+  const std::string name = (how == access::put ? "put_" : "") + kind;
+  return {.name = "arrays/cache/" + name + "/" + std::to_string(bytes),
           .unit = "us",
           .handoffs = 0,
-          .description = "bytes of an emulated host are read, from two chunks in turn; cache: " + std::string(kind),
-          .measure = [bytes](context& tools) { return gets(tools, bytes / 8); },
+          .description = how == access::put ? "bytes of an emulated host are written and fenced, in two chunks in turn"
+                                            : "bytes of an emulated host are read, from two chunks in turn",
+          .measure = [how, bytes](context& tools) { return measure(tools, how, bytes / 8); },
           .launch = launch{
               .processes = 2, .pes = 1, .options = {"--tri-hosts=2", "--tri-wire=tcp", "--tri-rma=emulated", option}}};
 }
@@ -108,7 +120,8 @@ std::vector<row_definition> array_cache_rows() {
   for (const auto& [kind, option] :
        {std::pair("hit", "--tri-rma-cache-entries=100"), std::pair("miss", "--tri-rma-cache-entries=1"),
         std::pair("off", "--tri-rma-cache-entries=0")})
-    for (const std::int64_t bytes : {8, 1024, 65536}) rows.push_back(access_row(kind, option, bytes));
+    for (const access how : {access::get, access::put})
+      for (const std::int64_t bytes : {8, 1024, 65536}) rows.push_back(access_row(how, kind, option, bytes));
   for (const std::size_t hosts : {16U, 1024U, 65536U})
     rows.push_back({.name = "arrays/directory_bytes_per_host/" + std::to_string(hosts),
                     .unit = "bytes",

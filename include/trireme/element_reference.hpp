@@ -51,15 +51,8 @@ class element_reference {
       return result;
     }
     arrays::direct_attempt attempt;
-    if (array_->direct() != nullptr) {
-      auto bytes = std::make_unique<bytes_of_value>();
-      const arrays::direct_run run = run_of(bytes->all.data());
-      attempt = arrays::begin_get(*array_, where_.pe, {&run, 1}, [to = result.get_promise(), bytes = std::move(bytes)] {
-        to.set(std::bit_cast<T>(bytes->all));
-      });
-      if (attempt.has_begun) return result;
-    }
-    arrays::request_value(*array_, where_, result.get_promise(), attempt.wanted);
+    if (array_->direct() != nullptr) attempt = get_directly(result.get_promise());
+    if (!attempt.has_begun) arrays::request_value(*array_, where_, result.get_promise(), attempt.wanted);
     return result;
   }
   const element_reference& operator=(const T& value) const {
@@ -169,6 +162,18 @@ class element_reference {
   };
   arrays::direct_run run_of(std::byte* local) const {
     return {static_cast<std::uint64_t>(where_.offset) * sizeof(T), local, sizeof(T)};
+  }
+  arrays::direct_attempt get_directly(promise<T> to) const {
+    if (arrays::are_immediate(*array_)) {
+      bytes_of_value bytes;
+      const arrays::direct_attempt attempt = arrays::get_now(*array_, where_.pe, run_of(bytes.all.data()));
+      if (attempt.has_begun) to.set(std::bit_cast<T>(bytes.all));
+      return attempt;
+    }
+    auto bytes = std::make_unique<bytes_of_value>();
+    const arrays::direct_run run = run_of(bytes->all.data());
+    return arrays::begin_get(*array_, where_.pe, {&run, 1},
+                             [to, bytes = std::move(bytes)] { to.set(std::bit_cast<T>(bytes->all)); });
   }
   const element_reference& update(arrays::update what, T value) const {
     if (here_ != nullptr) [[likely]] {

@@ -26,6 +26,8 @@ bool caches() {
   return settings().rma == config::remote_memory_access::emulated && settings().rma_cache_entries > 0 &&
          sched::this_pe().job().hosts() > 1;
 }
+/// Pieces can be registered.
+bool has_addresses() { return caches() && settings().rma_contiguous_bytes == 0; }
 arrays::direct_access_figures figures() { return arrays::direct_accesses_of_process(); }
 std::int64_t chunk_words() { return static_cast<std::int64_t>(settings().rma_chunk_bytes / sizeof(std::int64_t)); }
 /// The first element of a PE of another host.
@@ -55,7 +57,7 @@ void wait_for_signal() {
 // The second access to the memory of another host runs nothing there: its only PE does not poll until a direct put has
 // changed its own element.
 void targets_run_nothing() {
-  if (!caches() || !settings().rma_cached_puts || pes_per_process() > 1 || settings().rma_contiguous_bytes != 0) return;
+  if (!has_addresses() || !settings().rma_cached_puts || pes_per_process() > 1) return;
   const words a(position<1>(2 * pe_count()), tiles(2));
   a(2 * this_pe()) = 10 + this_pe();
   barrier().get();
@@ -88,7 +90,10 @@ void targets_run_nothing() {
 }
 
 std::uint64_t sent_at_start = 0, sent_at_stop = 0;
-void start_to_count() { sent_at_start = sched::this_pe().counters().sent_to_hosts.read(); }
+void start_to_count() {
+  tri::send<&signal>(0);  // requests may be served before a message that came earlier has run
+  sent_at_start = sched::this_pe().counters().sent_to_hosts.read();
+}
 void stop_to_count() {
   sent_at_stop = sched::this_pe().counters().sent_to_hosts.read();
   signalled = true;
@@ -106,6 +111,7 @@ void misses_take_no_messages_more() {
   if (this_pe() == 0) {
     const auto before = figures();
     tri::send<&start_to_count>(owner);
+    wait_for_signal();
     const std::uint64_t sent = sched::this_pe().counters().sent_to_hosts.read();
     for (int i = 0; i < misses; ++i) check_equal(std::int64_t{a(owner * of_pe + i * chunk_words())}, 0);
     check_equal(sched::this_pe().counters().sent_to_hosts.read() - sent, std::uint64_t{misses});
@@ -113,7 +119,8 @@ void misses_take_no_messages_more() {
     check_equal(figures().misses - before.misses, caches() ? std::uint64_t{misses} : 0U);
   } else if (this_pe() == owner) {
     wait_for_signal();
-    check_equal(sent_at_stop - sent_at_start, std::uint64_t{misses});
+    if (pes_per_process() == 1)
+      check_equal(sent_at_stop - sent_at_start, std::uint64_t{misses});  // or a sibling served
   }
   a.free().get();
   end_of_case();
@@ -139,8 +146,9 @@ void puts_and_gets_keep_their_order() {
     fence().get();
     check_equal(std::int64_t{a(far)}, 7);
   }
-  if (caches() && alone) check(figures().gets > before.gets, "some gets were direct");
-  if (caches() && alone && settings().rma_cached_puts) check(figures().puts > before.puts, "some puts were direct");
+  if (has_addresses() && alone) check(figures().gets > before.gets, "some gets were direct");
+  if (has_addresses() && alone && settings().rma_cached_puts)
+    check(figures().puts > before.puts, "some puts were direct");
   if (!caches() || !settings().rma_cached_puts) check_equal(figures().puts, 0U);
   if (!caches()) check_equal(figures().gets, 0U);
   barrier().get();
@@ -163,7 +171,7 @@ void chunks_are_registered_on_demand() {
         check_equal(std::int64_t{a(owner * of_pe + at)}, 0);
   barrier().get();
   const bool everything = settings().rma_registration == config::registration_choice::everything;
-  if (this_pe() == owner && caches() && settings().rma_contiguous_bytes == 0) {
+  if (this_pe() == owner && has_addresses()) {
     check_equal(figures().registrations - before.registrations, everything ? 1U : 3U);
     check_equal(figures().registered_bytes - before.registered_bytes,
                 everything ? std::uint64_t{of_pe} * 8 : 3 * settings().rma_chunk_bytes);
@@ -193,7 +201,7 @@ void walk_within_the_limits() {
     check_equal(std::int64_t{a(at)}, 3 * at);
   }
   const auto after = figures();
-  if (caches() && settings().rma_contiguous_bytes == 0 && settings().rma_cache_entries < 100) {
+  if (has_addresses() && settings().rma_cache_entries < 100) {
     check(after.misses > before.misses && after.insertions > before.insertions, "addresses are learnt");
     check(after.evictions > before.evictions, "the cache is smaller than the walk");
   }
@@ -241,7 +249,7 @@ void invalidations_go_to_the_listed_or_to_all() {
   const auto before = figures();
   a.free().get();
   while (figures().waiting_pieces != 0) progress();
-  if (this_pe() == 0 && caches() && pes_per_process() == 1 && settings().rma_contiguous_bytes == 0) {
+  if (this_pe() == 0 && has_addresses() && pes_per_process() == 1) {
     const auto knowing = static_cast<std::uint64_t>(pe_count() - 2);
     const bool to_all = knowing > static_cast<std::uint64_t>(settings().rma_listed_processes);
     check_equal(figures().broadcasts - before.broadcasts, to_all ? 1U : 0U);
@@ -355,7 +363,7 @@ void sections_are_direct_where_they_are_few_runs() {
     }
   }
   barrier().get();
-  if (caches()) check(figures().gets > 0, "some were direct");
+  if (has_addresses()) check(figures().gets > 0, "some were direct");
   a.free().get();
   end_of_case();
 }

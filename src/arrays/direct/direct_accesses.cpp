@@ -185,6 +185,7 @@ std::pair<array_id, std::uint32_t> direct_accesses::take_wanted(std::int32_t pe)
 
 // ---- what programs are compiled against
 
+bool are_immediate(const local_array& array) { return array.direct()->are_immediate(); }
 direct_attempt get_now(local_array& array, std::int32_t pe, const direct_run& run) {
   return array.direct()->get_now(array, pe, run);
 }

@@ -47,6 +47,8 @@ struct direct_run {
 inline constexpr std::size_t most_direct_runs = 16;
 
 // For arrays with direct(). Offsets in bytes, in the piece of `pe`.
+/// They take no time: there is no use in waiting for one later.
+bool are_immediate(const local_array& array);
 /// Complete when it returns, if it has begun.
 direct_attempt get_now(local_array& array, std::int32_t pe, const direct_run& run);
 /// `ended` runs on this PE when all runs are complete, perhaps before this returns. Until then their memory here is in

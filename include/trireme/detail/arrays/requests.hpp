@@ -156,8 +156,8 @@ void request_value(local_array& array, const place& where, promise<T> to, std::u
   if (array.direct() == nullptr) {
     request<&serve_get<T>>(where.pe, array, where.offset, to);
   } else {
-    note_reading(array, where.pe);
     request<&serve_get_with_address<T>>(where.pe, array, where.offset, to, wanted);
+    note_reading(array, where.pe);
   }
   // On this host later stores could be direct, and overtake it.
   if (array.is_on_this_host(where.pe)) note_unfenced(where.pe);

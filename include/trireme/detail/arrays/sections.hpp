@@ -254,8 +254,8 @@ void request_section(std::int32_t pe, typed_array<N>& array, const region<N>& bo
     if (const section_runs runs(array.where(), box, pe, array.bytes_of_element(), to); !runs.are_too_many())
       attempt = begin_get(array, pe, runs.all(), [number] { take_acknowledgement(number, {}); });
     if (attempt.has_begun) return;
-    note_reading(array, pe);
     request<&serve_section_get_with_address<N>>(pe, array, box, number, attempt.wanted);
+    note_reading(array, pe);
   }
   // On this host later stores could be direct, and overtake it.
   if (array.is_on_this_host(pe)) note_unfenced(pe);
