@@ -3,6 +3,13 @@
 
 #include "trireme/detail/require_cxx20.hpp"
 
+#include <array>
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <utility>
+
 #include "trireme/detail/arrays/requests.hpp"
 #include "trireme/future.hpp"
 
@@ -26,23 +33,38 @@ class element_reference {
       arrays::access_that_may_be_waited_for();
       return arrays::load(here_);
     }
-    return get().get();
+    arrays::direct_attempt attempt;
+    if (array_->direct() != nullptr) {
+      arrays::access_that_may_be_waited_for();
+      bytes_of_value bytes;
+      attempt = arrays::get_now(*array_, where_.pe, run_of(bytes.all.data()));
+      if (attempt.has_begun) return std::bit_cast<T>(bytes.all);
+    }
+    future<T> result;
+    arrays::request_value(*array_, where_, result.get_promise(), attempt.wanted);
+    return result.get();
   }
   future<T> get() const {
     future<T> result;
     if (here_ != nullptr) {
       result.get_promise().set(arrays::load(here_));
-    } else {
-      arrays::request<&arrays::serve_get<T>>(where_.pe, *array_, where_.offset, result.get_promise());
-      // On this host later stores could be direct, and overtake it.
-      if (array_->is_on_this_host(where_.pe)) arrays::note_unfenced(where_.pe);
+      return result;
     }
+    arrays::direct_attempt attempt;
+    if (array_->direct() != nullptr) attempt = get_directly(result.get_promise());
+    if (!attempt.has_begun) arrays::request_value(*array_, where_, result.get_promise(), attempt.wanted);
     return result;
   }
   const element_reference& operator=(const T& value) const {
     if (here_ != nullptr) [[likely]] {
       arrays::store(here_, value);
       return *this;
+    }
+    if (array_->direct() != nullptr) {
+      bytes_of_value bytes{std::bit_cast<std::array<std::byte, sizeof(T)>>(value)};
+      const arrays::direct_attempt attempt = arrays::put_value(*array_, where_.pe, run_of(bytes.all.data()));
+      if (attempt.has_begun) return *this;
+      arrays::want_address_with_fence(*array_, where_.pe, attempt.wanted);
     }
     arrays::request<&arrays::serve_put<T>>(where_.pe, *array_, where_.offset, value);
     arrays::note_unfenced(where_.pe);
@@ -188,6 +210,25 @@ class element_reference {
   T* local() const { return here_; }
 
  private:
+  /// Aligned, so that words are accessed whole.
+  struct bytes_of_value {
+    alignas(T) std::array<std::byte, sizeof(T)> all;
+  };
+  arrays::direct_run run_of(std::byte* local) const {
+    return {static_cast<std::uint64_t>(where_.offset) * sizeof(T), local, sizeof(T)};
+  }
+  arrays::direct_attempt get_directly(promise<T> to) const {
+    if (arrays::are_immediate(*array_)) {
+      bytes_of_value bytes;
+      const arrays::direct_attempt attempt = arrays::get_now(*array_, where_.pe, run_of(bytes.all.data()));
+      if (attempt.has_begun) to.set(std::bit_cast<T>(bytes.all));
+      return attempt;
+    }
+    auto bytes = std::make_unique<bytes_of_value>();
+    const arrays::direct_run run = run_of(bytes->all.data());
+    return arrays::begin_get(*array_, where_.pe, {&run, 1},
+                             [to, bytes = std::move(bytes)] { to.set(std::bit_cast<T>(bytes->all)); });
+  }
   const element_reference& update(arrays::update what, T value) const {
     if (here_ != nullptr) [[likely]] {
       arrays::apply(what, here_, value);

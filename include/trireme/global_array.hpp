@@ -145,8 +145,7 @@ class global_array {
                           piece.extents, sizeof(T));
     });
     ask(std::move(transfer), pieces.others(), [&](std::int32_t pe, std::uint64_t number) {
-      arrays::request<&arrays::serve_section_get<N>>(pe, here(), box, number);
-      if (here().is_on_this_host(pe)) arrays::note_unfenced(pe);  // as of single elements
+      arrays::request_section(pe, here(), box, reinterpret_cast<std::byte*>(to), number);
     });
     return result;
   }
@@ -375,6 +374,7 @@ class global_array {
     });
     ask(std::make_unique<arrays::section_put>(result.get_promise()), pieces.others(),
         [&](std::int32_t pe, std::uint64_t number) {
+          if (!accumulates && arrays::put_section_directly(pe, here(), box, bytes, number)) return;
           const auto part_of = [&](const arrays::tile_piece<N>& part) {
             return bytes + part.region_offset * std::int64_t{sizeof(T)};
           };

@@ -19,6 +19,7 @@
 
 namespace tri::arrays {
 class array_table;
+class direct_accesses;
 struct host_pieces;
 }  // namespace tri::arrays
 
@@ -67,6 +68,8 @@ class local_array {
   bool is_on_this_host(std::int32_t pe) const {
     return static_cast<std::uint32_t>(pe - first_pe_of_host_) < pes_of_host_;
   }
+  /// Accesses to elements of other hosts without messages (direct_access.hpp); null: there are none in this job.
+  direct_accesses* direct() const { return direct_; }
   /// Of what all PEs must have given alike.
   virtual std::uint64_t digest() const = 0;
   /// Goes with requests.
@@ -104,6 +107,7 @@ class local_array {
   host_pieces* shared_ = nullptr;
   std::byte* own_piece_ = nullptr;         // of this PE
   std::unique_ptr<halo_exchanges> halos_;  // made at its first use
+  direct_accesses* direct_ = nullptr;
   bool freed_ = false;
   std::uint32_t short_digest_ = 0;
 };
