@@ -29,7 +29,10 @@ int run(int argc, char** argv) {
   pgas::version_table table(fmt::format("class {}, {} rows, {} iterations", of.name, of.rows, of.iterations), "Mop/s",
                             cg::operations(of) * 1e-6);
   double expected = 0;
-  if (tri::this_pe() == 0) table.sequential(pgas::seconds_here([&] { expected = cg::sequential_zeta(of); }));
+  if (tri::this_pe() == 0) {
+    const cg::sparse_rows matrix = cg::make_rows(of, 0, of.rows);
+    table.sequential(pgas::seconds_here([&] { expected = cg::sequential_zeta(of, matrix); }));
+  }
   expected = tri::team::world().broadcast(expected, 0).get();
   cg::solver kernel(of, expected);
   return pgas::run_versions(table, kernel, versions, chosen);

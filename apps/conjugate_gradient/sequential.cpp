@@ -38,8 +38,7 @@ vector solve(const sparse_rows& matrix, const vector& x) {
 
 }  // namespace
 
-double sequential_zeta(const problem& of) {
-  const sparse_rows matrix = make_rows(of, 0, of.rows);
+double sequential_zeta(const problem& of, const sparse_rows& matrix) {
   vector x(static_cast<std::size_t>(of.rows), 1.0);
   double zeta = 0;
   for (int iteration = 0; iteration < of.iterations; ++iteration) {

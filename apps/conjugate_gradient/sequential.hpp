@@ -7,7 +7,7 @@ namespace cg {
 
 inline constexpr int steps_of_iteration = 25;
 
-/// The estimate of the smallest eigenvalue after all iterations.
-double sequential_zeta(const problem& of);
+/// The estimate of the smallest eigenvalue after all iterations, from all rows of the matrix.
+double sequential_zeta(const problem& of, const sparse_rows& matrix);
 
 }  // namespace cg

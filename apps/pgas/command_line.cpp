@@ -63,17 +63,20 @@ command_line& command_line::versions(version_choice& chosen, const std::vector<s
 }
 
 std::optional<int> command_line::parse(int argc, char** argv) {
-  const bool speaks = tri::this_pe() == 0;
   try {
     app_->parse(argc, argv);
   } catch (const CLI::CallForHelp&) {
-    if (speaks) std::fputs(app_->help().c_str(), stdout);
+    if (tri::this_pe() == 0) std::fputs(app_->help().c_str(), stdout);
     return 0;
   } catch (const CLI::ParseError& error) {
-    if (speaks) fmt::print(stderr, "{}: {} (--help lists the options)\n", program_, error.what());
-    return 2;
+    return refuse(error.what());
   }
   return std::nullopt;
+}
+
+int command_line::refuse(const std::string& fault) const {
+  if (tri::this_pe() == 0) fmt::print(stderr, "{}: {} (--help lists the options)\n", program_, fault);
+  return 2;
 }
 
 }  // namespace pgas

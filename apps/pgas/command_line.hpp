@@ -38,6 +38,8 @@ class command_line {
 
   /// Nothing: the program goes on. Otherwise its exit status, 0 for --help and 2 for an error; PE 0 has printed.
   std::optional<int> parse(int argc, char** argv);
+  /// For options that are wrong together: PE 0 prints the fault. Returns the exit status, 2.
+  int refuse(const std::string& fault) const;
 
  private:
   std::string program_;

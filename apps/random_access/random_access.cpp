@@ -134,12 +134,8 @@ int random_access(int argc, char** argv) {
       .versions(chosen, pgas::names_of(versions));
   if (const auto status = line.parse(argc, argv)) return *status;
   const std::int64_t words = std::int64_t{1} << log2;
-  if (words < tri::pe_count()) {
-    if (tri::this_pe() == 0)
-      fmt::print(stderr, "random_access: --log2 is {}; a table needs a word for each of {} PEs\n", log2,
-                 tri::pe_count());
-    return 2;
-  }
+  if (words < tri::pe_count())
+    return line.refuse(fmt::format("--log2 is {}; a table needs a word for each of {} PEs", log2, tri::pe_count()));
   benchmark kernel(words, updates_of_word);
   pgas::version_table table(fmt::format("{} updates of 2^{} words", kernel.updates(), log2), "GUPS",
                             static_cast<double>(kernel.updates()) * 1e-9);
