@@ -80,10 +80,10 @@ class neighbourhood {
 
   void compute_sequentially() {
     const dis::image painted(how_);
-    std::vector<dis::pixel> pixels;
+    std::vector<dis::pixel> values;
     for (std::int64_t i = 0; i < how_.size; ++i)
-      for (std::int64_t j = 0; j < how_.size; ++j) pixels.push_back(painted.at(i, j));
-    const auto rows = [&](std::int64_t i) -> const dis::pixel* { return pixels.data() + i * how_.size; };
+      for (std::int64_t j = 0; j < how_.size; ++j) values.push_back(painted.at(i, j));
+    const auto rows = [&](std::int64_t i) -> const dis::pixel* { return values.data() + i * how_.size; };
     seconds_ = pgas::seconds_here([&] { count({{0, 0}, pixels_.extents()}, rows, expected_); });
   }
   double sequential_seconds() const { return seconds_; }

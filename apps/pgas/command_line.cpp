@@ -59,6 +59,7 @@ command_line& command_line::versions(version_choice& chosen, const std::vector<s
       ->delimiter(',')
       ->check(one_of(known))
       ->type_name("LIST");
+  app_->add_flag("--times", chosen.prints_times, "print the seconds of each run, too");
   return number("--repeats", chosen.repeats, 1, 1000, "runs of each version, of which the shortest counts");
 }
 

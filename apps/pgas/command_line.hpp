@@ -17,6 +17,7 @@ namespace pgas {
 struct version_choice {
   std::vector<std::string> names;
   std::int64_t repeats = 1;
+  bool prints_times = false;  // of every run, for programs that read them
 };
 
 /// Options are added, then parsed once. On PEs only; each PE has its own. The values named must outlive it.
@@ -33,7 +34,8 @@ class command_line {
   /// One of some words; its default is the value it has.
   command_line& word(const std::string& name, std::string& value, const std::vector<std::string>& allowed,
                      const std::string& help);
-  /// --versions: some of these, with commas between them; all by default. --repeats: how often each is run.
+  /// --versions: some of these, with commas between them; all by default. --repeats: how often each is run. --times:
+  /// a line "time <version> <seconds>" for each run.
   command_line& versions(version_choice& chosen, const std::vector<std::string>& known);
 
   /// Nothing: the program goes on. Otherwise its exit status, 0 for --help and 2 for an error; PE 0 has printed.

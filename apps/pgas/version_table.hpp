@@ -6,6 +6,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <cstdio>
 #include <limits>
 #include <string>
 #include <utility>
@@ -119,7 +120,9 @@ int run_versions(version_table& table, Kernel& kernel, const version<Kernel> (&v
     for (std::int64_t i = 0; i < chosen.repeats; ++i) {
       kernel.prepare();
       counts = {};
-      best = std::min(best, seconds_of_all([&] { (kernel.*each.run)(counts); }));
+      const double seconds = seconds_of_all([&] { (kernel.*each.run)(counts); });
+      best = std::min(best, seconds);
+      if (chosen.prints_times && tri::this_pe() == 0) std::printf("time %s %.9f\n", each.name, seconds);
     }
     table.row(each.name, best, counts, kernel.check());
     tri::barrier().get();  // the next version must not change what another PE still checks
