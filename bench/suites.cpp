@@ -3,6 +3,7 @@
 #include <iterator>
 
 #include "arrays/cache_rows.hpp"
+#include "arrays/program_rows.hpp"
 #include "arrays/rows.hpp"
 #include "loop_model/rows.hpp"
 #include "loops/rows.hpp"
@@ -46,6 +47,7 @@ registry all_suites(const suite_options& options) {
 
   std::vector<row_definition> arrays = array_rows();
   append(arrays, array_cache_rows());
+  append(arrays, array_program_rows(options.program));
 
   registry known;
   known.add({.name = "messages", .description = "messages and entry methods between PEs", .rows = std::move(messages)});
