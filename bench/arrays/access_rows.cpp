@@ -114,29 +114,47 @@ measurement run(context& tools) {
   return {.samples = tools.runner().time([&](std::uint64_t count) { Run(in, count); })};
 }
 
-void echo(std::uint64_t value, tri::promise<std::uint64_t> to) { to.set(value); }
+// Messages that ask PE 1 and that it answers, with a word and with as many values as a block has.
+void take_word(std::uint64_t value, tri::promise<void> done) {
+  keep(value);
+  done.set();
+}
+void answer_with_word(std::uint64_t value, tri::promise<void> done) { tri::send<&take_word>(0, value, done); }
+void take_values(const tri::buffer<double>& values, tri::promise<void> done) {
+  keep(values.size());
+  done.set();
+}
+void answer_with_values(std::uint64_t, tri::promise<void> done) {
+  tri::send<&take_values>(0, tri::buffer<double>(256 * 256), done);
+}
 
-// Of a get between hosts: beside a message there and back, in the same batches.
-measurement gets_beside_messages(context& tools) {
+// Between hosts: beside such messages, in the same batches.
+template <operation Run, auto Answer>
+measurement beside_messages(context& tools) {
   const arrays_of_pe& in = here();
   std::vector<double> messages_ns;
+  comparison beside{.name = "a message there and its answer", .ratios = {}};
   measurement made;
   made.samples = tools.runner().collect([&](std::uint64_t count) {
     const std::int64_t start_ns = os::now_ns();
     for (std::uint64_t i = 0; i < count; ++i) {
-      tri::future<std::uint64_t> answer;
-      tri::send<&echo>(1, i, answer.get_promise());
-      keep(answer.get());
+      tri::future<void> answer;
+      tri::send<Answer>(1, i, answer.get_promise());
+      answer.get();
     }
     const std::int64_t between_ns = os::now_ns();
-    gets(in, count);
-    messages_ns.push_back(static_cast<double>(between_ns - start_ns) / static_cast<double>(count));
-    return batch_result{.elapsed_ns = static_cast<double>(os::now_ns() - between_ns)};
+    Run(in, count);
+    const auto own_ns = static_cast<double>(os::now_ns() - between_ns);
+    const auto message_ns = static_cast<double>(between_ns - start_ns);
+    messages_ns.push_back(message_ns / static_cast<double>(count));
+    beside.ratios.push_back(own_ns / message_ns);
+    return batch_result{.elapsed_ns = own_ns};
   });
   const double message_us = summarize(messages_ns).median / 1e3;
   const double added_us = summarize(made.samples.operation_ns).median / 1e3 - message_us;
-  made.peers["a message there and back"] = message_us;
-  made.note = fmt::format("{:+.2f} us to a message there and back, target +1", added_us);
+  made.peers[beside.name] = message_us;
+  made.note = fmt::format("{:+.2f} us to a message there and its answer", added_us);
+  made.reference = std::move(beside);
   return made;
 }
 
@@ -149,11 +167,22 @@ struct access {
   std::optional<double> on_one_host = {};  // targets
   std::optional<double> between_hosts = {};
   const char* series = name;  // of the peers
+  // Between hosts, where messages are measured in the same batches; with the target for the ratio to them.
+  std::function<measurement(context&)> measure_beside_messages = {};
+  std::optional<double> to_messages = {};
 };
 
 std::vector<access> accesses() {
   return {
-      {"get8", "us", "singles", "one element of another PE is read", run<gets>, 0.05},
+      {"get8",
+       "us",
+       "singles",
+       "one element of another PE is read",
+       run<gets>,
+       0.05,
+       {},
+       "get8",
+       beside_messages<gets, &answer_with_word>},
       {"put8", "us", "singles", "one is written; a fence behind many", run<puts>, 0.05},
       {"fetch_add", "us", "singles", "one is added to, with its value before", run<additions>, 0.05},
       {"random_dependent", "us", "random", "each element read, of 64 MiB, names the next", run<dependent_gets>},
@@ -163,7 +192,16 @@ std::vector<access> accesses() {
       {"xor_pointer", "M/s", "random", "the same through a plain pointer", run<updates_by_pointer>, 60, {}, "xor"},
       {"get_1MiB", "us", "sections", "1 MiB is read", run<large_gets>},
       {"put_1MiB", "us", "sections", "1 MiB is written", run<large_puts>},
-      {"tile256", "us", "sections", "256 x 256 doubles of a larger tile are read", run<blocks>, 35},
+      {"tile256",
+       "us",
+       "sections",
+       "256 x 256 doubles of a larger tile are read",
+       run<blocks>,
+       35,
+       {},
+       "tile256",
+       beside_messages<blocks, &answer_with_values>,
+       1 / 0.9},
       {"column2048", "us", "sections", "a column of 2,048 doubles is read", run<columns>, 15, 40},
   };
 }
@@ -176,15 +214,16 @@ std::vector<row_definition> array_access_rows() {
   for (const array_place& place : array_places()) {
     for (const access& each : accesses()) {
       if (each.name == std::string("xor_pointer") && !is_one_host(place)) continue;
-      const bool beside_messages = each.name == std::string("get8") && !is_one_host(place);
+      const bool has_messages = each.measure_beside_messages && !is_one_host(place);
       const bool is_rate = each.unit == std::string("M/s");
       rows.push_back({.name = fmt::format("arrays/{}/{}", place.name, each.name),
                       .unit = each.unit,
                       .direction = is_rate ? better::higher : better::lower,
                       .target = is_one_host(place) ? each.on_one_host : each.between_hosts,
+                      .target_ratio = has_messages ? each.to_messages : std::nullopt,
                       .handoffs = 0,
                       .description = each.description,
-                      .measure = beside_messages ? gets_beside_messages : each.measure,
+                      .measure = has_messages ? each.measure_beside_messages : each.measure,
                       .launch = place.how,
                       .peers = peers_at(peers, place.peers, each.group, each.series, each.unit)});
     }

@@ -14,7 +14,8 @@ namespace tri::bench {
 namespace {
 
 constexpr std::int64_t words_of_pe = 4096;
-constexpr std::int64_t compute_ns = 2'000'000;  // peers/peer.h
+constexpr std::int64_t compute_ns = 2'000'000;    // peers/peer.h
+constexpr std::int64_t after_begin_ns = 100'000;  // the news goes out a moment before the computation begins
 
 struct computing_pe : tri::group_member<computing_pe> {
   tri::global_array<std::uint64_t, 1> table;
@@ -71,6 +72,8 @@ measurement get_from_a_busy_pe(context& tools) {
       tri::future<void> begun;
       pes(target).send<&computing_pe::begin>(begun.get_promise());
       begun.get();
+      for (const std::int64_t end_ns = os::now_ns() + after_begin_ns; os::now_ns() < end_ns;) {
+      }
       busy_ns += timed_get();
       pes(target).call<&computing_pe::has_ended>().get();
       waiting_ns += timed_get();

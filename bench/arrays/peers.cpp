@@ -21,7 +21,7 @@ struct array_peer {
   std::string program;
   bool open_mpi = false;                      // what its launcher understands
   std::vector<std::string> environment = {};  // NAME=VALUE, of the processes
-  bool one_host_only = false;                 // it has no meaning elsewhere
+  bool one_host_only = false;                 // elsewhere it has no meaning, or no end
 };
 
 std::vector<array_peer> installed_peers() {
@@ -32,6 +32,7 @@ std::vector<array_peer> installed_peers() {
   for (const built& each : std::initializer_list<built>{TRIREME_BENCH_ARRAY_PEERS}) {
     array_peer peer{.name = each.name, .launcher = each.launcher, .program = each.program};
     peer.open_mpi = peer.name != "mpich";
+    peer.one_host_only = peer.name == "coarrays";  // sections go element by element: minutes over a network
     if (peer.name == "openshmem") peer.environment = {"SHMEM_SYMMETRIC_SIZE=256M"};
     found.push_back(peer);
     if (peer.name != "openmpi" && peer.name != "mpich") continue;
