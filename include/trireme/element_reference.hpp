@@ -3,6 +3,13 @@
 
 #include "trireme/detail/require_cxx20.hpp"
 
+#include <array>
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <utility>
+
 #include "trireme/detail/arrays/requests.hpp"
 #include "trireme/future.hpp"
 
@@ -34,11 +41,11 @@ class element_reference {
     future<T> result;
     if (here_ != nullptr) {
       result.get_promise().set(arrays::load(here_));
-    } else {
-      arrays::request<&arrays::serve_get<T>>(where_.pe, *array_, where_.offset, result.get_promise());
-      // On this host later stores could be direct, and overtake it.
-      if (array_->is_on_this_host(where_.pe)) arrays::note_unfenced(where_.pe);
+      return result;
     }
+    arrays::direct_attempt attempt;
+    if (array_->direct() != nullptr) attempt = get_directly(result.get_promise());
+    if (!attempt.has_begun) arrays::request_value(*array_, where_, result.get_promise(), attempt.wanted);
     return result;
   }
   [[gnu::always_inline]] const element_reference& operator=(const T& value) const {
@@ -76,8 +83,28 @@ class element_reference {
   {
     return update(arrays::update::bit_xor, value);
   }
+  const element_reference& operator++() const
+    requires arrays::is_number<T>
+  {
+    return update(arrays::update::add, T{1});
+  }
+  const element_reference& operator--() const
+    requires arrays::is_number<T>
+  {
+    return update(arrays::update::add, static_cast<T>(-1));
+  }
 
   // Atomic, with the value before as the result.
+  T operator++(int) const
+    requires arrays::is_number<T>
+  {
+    return fetch(arrays::update::add, T{1});
+  }
+  T operator--(int) const
+    requires arrays::is_number<T>
+  {
+    return fetch(arrays::update::add, static_cast<T>(-1));
+  }
   T fetch_add(T value) const
     requires arrays::is_number<T>
   {
@@ -109,23 +136,57 @@ class element_reference {
     return fetch(arrays::update::maximum, value);
   }
   T exchange(T value) const { return fetch(arrays::update::exchange, value); }
-  /// The same for coroutines: a future of the value before.
-  future<T> fetch_add_async(T value) const
-    requires arrays::is_number<T>
-  {
-    return fetch_async(arrays::update::add, value);
-  }
-  /// Returns the value before: it was stored if that equals `expected`.
+  /// Returns the value before: `desired` was stored if that equals `expected`.
   T compare_exchange(T expected, T desired) const {
     if (here_ != nullptr) {
       arrays::access_that_may_be_waited_for();
       return arrays::compare_exchange(here_, expected, desired);
     }
+    return compare_exchange_async(expected, desired).get();
+  }
+
+  // The same without a wait, for methods and coroutines: a future of the value before.
+  future<T> fetch_add_async(T value) const
+    requires arrays::is_number<T>
+  {
+    return fetch_async(arrays::update::add, value);
+  }
+  future<T> fetch_and_async(T value) const
+    requires arrays::has_bits<T>
+  {
+    return fetch_async(arrays::update::bit_and, value);
+  }
+  future<T> fetch_or_async(T value) const
+    requires arrays::has_bits<T>
+  {
+    return fetch_async(arrays::update::bit_or, value);
+  }
+  future<T> fetch_xor_async(T value) const
+    requires arrays::has_bits<T>
+  {
+    return fetch_async(arrays::update::bit_xor, value);
+  }
+  future<T> fetch_min_async(T value) const
+    requires arrays::is_number<T>
+  {
+    return fetch_async(arrays::update::minimum, value);
+  }
+  future<T> fetch_max_async(T value) const
+    requires arrays::is_number<T>
+  {
+    return fetch_async(arrays::update::maximum, value);
+  }
+  future<T> exchange_async(T value) const { return fetch_async(arrays::update::exchange, value); }
+  future<T> compare_exchange_async(T expected, T desired) const {
     future<T> result;
-    arrays::note_unfenced(where_.pe);
-    arrays::request<&arrays::serve_compare_exchange<T>>(where_.pe, *array_, where_.offset, expected, desired,
-                                                        result.get_promise());
-    return result.get();
+    if (here_ != nullptr) {
+      result.get_promise().set(arrays::compare_exchange(here_, expected, desired));
+    } else {
+      arrays::note_unfenced(where_.pe);
+      arrays::request<&arrays::serve_compare_exchange<T>>(where_.pe, *array_, where_.offset, expected, desired,
+                                                          result.get_promise());
+    }
+    return result;
   }
 
   /// The PE that has it.
@@ -136,9 +197,45 @@ class element_reference {
   T* local() const { return here_; }
 
  private:
+  /// Aligned, so that words are accessed whole.
+  struct bytes_of_value {
+    alignas(T) std::array<std::byte, sizeof(T)> all;
+  };
+  arrays::direct_run run_of(std::byte* local) const {
+    return {static_cast<std::uint64_t>(where_.offset) * sizeof(T), local, sizeof(T)};
+  }
+  arrays::direct_attempt get_directly(promise<T> to) const {
+    if (arrays::are_immediate(*array_)) {
+      bytes_of_value bytes;
+      const arrays::direct_attempt attempt = arrays::get_now(*array_, where_.pe, run_of(bytes.all.data()));
+      if (attempt.has_begun) to.set(std::bit_cast<T>(bytes.all));
+      return attempt;
+    }
+    auto bytes = std::make_unique<bytes_of_value>();
+    const arrays::direct_run run = run_of(bytes->all.data());
+    return arrays::begin_get(*array_, where_.pe, {&run, 1},
+                             [to, bytes = std::move(bytes)] { to.set(std::bit_cast<T>(bytes->all)); });
+  }
   // Requests are not part of the code of each access.
-  [[gnu::noinline]] T ask() const { return get().get(); }
+  [[gnu::noinline]] T ask() const {
+    arrays::direct_attempt attempt;
+    if (array_->direct() != nullptr) {
+      arrays::access_that_may_be_waited_for();
+      bytes_of_value bytes;
+      attempt = arrays::get_now(*array_, where_.pe, run_of(bytes.all.data()));
+      if (attempt.has_begun) return std::bit_cast<T>(bytes.all);
+    }
+    future<T> result;
+    arrays::request_value(*array_, where_, result.get_promise(), attempt.wanted);
+    return result.get();
+  }
   [[gnu::noinline]] void put(const T& value) const {
+    if (array_->direct() != nullptr) {
+      bytes_of_value bytes{std::bit_cast<std::array<std::byte, sizeof(T)>>(value)};
+      const arrays::direct_attempt attempt = arrays::put_value(*array_, where_.pe, run_of(bytes.all.data()));
+      if (attempt.has_begun) return;
+      arrays::want_address_with_fence(*array_, where_.pe, attempt.wanted);
+    }
     arrays::request<&arrays::serve_put<T>>(where_.pe, *array_, where_.offset, value);
     arrays::note_unfenced(where_.pe);
   }

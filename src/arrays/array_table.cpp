@@ -8,12 +8,15 @@
 #include <stdexcept>
 #include <utility>
 
+#include "arrays/direct/direct_accesses.hpp"
+#include "arrays/direct/remote_addresses.hpp"
 #include "arrays/host_directory.hpp"
 #include "arrays/outstanding_requests.hpp"
 #include "objects/messages/held_messages.hpp"
 #include "os/hash.hpp"
 #include "sched/remote/host_records.hpp"
 #include "trireme/detail/arena/allocate.hpp"
+#include "trireme/detail/arrays/halo_exchange.hpp"
 #include "trireme/detail/objects/pe_objects.hpp"
 #include "trireme/variables.hpp"
 
@@ -35,6 +38,11 @@ std::string array_table::describe_waiting() const {
     text +=
         fmt::format("\n  PE {}: {} requests of PE {}{} wait until this PE makes {}", sched::this_pe().number(),
                     requests.size(), requests.front().source, requests.size() > 1 ? " and others" : "", describe(id));
+  for (const auto& [id, array] : arrays_)
+    if (array->has_halos())
+      if (const std::size_t missing = array->halos().missing(); missing != 0)
+        text += fmt::format("\n  PE {}: an exchange of the halo of {} waits for {} PEs", sched::this_pe().number(),
+                            describe(id), missing);
   return text;
 }
 
@@ -55,7 +63,7 @@ host_directory& directory_of_host() {
 
 array_table::~array_table() {
   early_.clear();
-  for (const auto& [id, array] : std::exchange(arrays_, {})) free_piece(*array);
+  for (const auto& [id, array] : std::exchange(arrays_, {})) free_piece(*array, at::end);
 }
 
 std::shared_ptr<local_array> array_table::find(array_id id) const {
@@ -80,6 +88,7 @@ void array_table::enter(const std::shared_ptr<local_array>& array) {
   array->seen_ = std::make_unique<std::byte*[]>(pes);
   array->first_pe_of_host_ = here.job().first_pe_of_host();
   array->pes_of_host_ = pes;
+  array->direct_ = direct_accesses::here();
   arrays_.emplace(array->id(), array);
 }
 
@@ -91,18 +100,26 @@ void array_table::make_piece(local_array& array) {
   auto* const memory = static_cast<std::byte*>(arena::allocate(bytes));
   std::memset(memory, 0, bytes);  // by its PE: the pages lie on its node of the machine
   array.own_piece_ = memory;
+  if (remote_addresses* const addresses = remote_addresses::of_process(); addresses != nullptr)
+    addresses->add_piece(array.id(), here.number(), memory, bytes);
   // First what has waited: what others do by themselves, as soon as they see the piece, comes later.
   run_early(array.id());
   // release: the zeros, and that. pairs: array.piece
   array.pieces_[here.job().host_pe_number(here.number())].store(memory, std::memory_order_release);
 }
 
-void array_table::free_piece(local_array& array) {
+// Other hosts may know the address of the memory: then it is released when they have given it up. At the end of a job
+// nothing is accessed any more, and no message would arrive.
+void array_table::free_piece(local_array& array, at when) {
   if (array.shared_ == nullptr) return;
   const sched::pe& here = sched::this_pe();
   // relaxed: the program, or the barrier of a free by all, orders the accesses of others
   array.pieces_[here.job().host_pe_number(here.number())].store(nullptr, std::memory_order_relaxed);
-  if (array.own_piece_ != nullptr) arena::release(std::exchange(array.own_piece_, nullptr));
+  if (array.own_piece_ != nullptr) {
+    std::byte* const memory = std::exchange(array.own_piece_, nullptr);
+    remote_addresses* const addresses = when == at::end ? nullptr : remote_addresses::of_process();
+    if (addresses == nullptr || addresses->free_piece(array.id(), here.number())) arena::release(memory);
+  }
   array.freed_ = true;
   array.pes_of_host_ = 0;  // handles that are left find no piece
   array.pieces_ = nullptr;
@@ -158,6 +175,11 @@ local_array::local_array(array_id id, const void* type, std::size_t bytes_of_ele
     : home_(sched::this_pe()), id_(id), type_(type), bytes_of_element_(bytes_of_element), dimensions_(dimensions) {}
 local_array::~local_array() = default;
 
+halo_exchanges& local_array::halos() {
+  if (halos_ == nullptr) halos_ = std::make_unique<halo_exchanges>();
+  return *halos_;
+}
+
 // While this PE's puts and updates may still lie in the inbox of the other, its direct accesses would overtake them.
 std::byte* local_array::look_for_piece(std::uint32_t on_host) {
   // acquire: the zeros in it. pairs: array.piece
@@ -205,6 +227,7 @@ void report_remote_cast(const local_array& array, std::int64_t number, int owner
 }
 
 std::uint64_t digest_of(std::uint64_t before, std::uint64_t number) { return os::hashed_word(before, number); }
+std::uint64_t digest_of_name(std::string_view name) { return os::hashed(name); }
 
 machine_shape machine_of_job() {
   const sched::runtime& job = sched::this_pe().job();

@@ -8,19 +8,26 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <string_view>
+#include <vector>
 
+#include "trireme/detail/arrays/halo_plan.hpp"
 #include "trireme/detail/arrays/layout.hpp"
+#include "trireme/detail/objects/type_name.hpp"
 #include "trireme/detail/sched/pe.hpp"
 #include "trireme/detail/sched/runtime.hpp"
 
 namespace tri::arrays {
 class array_table;
+class direct_accesses;
 struct host_pieces;
 }  // namespace tri::arrays
 
 #pragma GCC visibility push(default)
 
 namespace tri::arrays {
+
+class halo_exchanges;
 
 /// Name of an array in the whole job: a partition in the upper 24 bits, a running number in the lower 40. Partition 0
 /// is that of arrays made by all PEs, which count them alike; partition p + 1 that of PE p. Numbers are not used again,
@@ -61,6 +68,8 @@ class local_array {
   bool is_on_this_host(std::int32_t pe) const {
     return static_cast<std::uint32_t>(pe - first_pe_of_host_) < pes_of_host_;
   }
+  /// Accesses to elements of other hosts without messages (direct_access.hpp); null: there are none in this job.
+  direct_accesses* direct() const { return direct_; }
   /// Of what all PEs must have given alike.
   virtual std::uint64_t digest() const = 0;
   /// Goes with requests.
@@ -73,6 +82,9 @@ class local_array {
   [[noreturn]] void report_freed() const;
   /// The PE of this host in whose piece this address is.
   std::int32_t owner_of(const std::byte* element) const;
+  /// The exchanges of its ghost cells that are under way.
+  halo_exchanges& halos();
+  bool has_halos() const { return halos_ != nullptr; }
 
   /// Of element number `number` in row-major order.
   virtual place place_of_number(std::int64_t number) const = 0;
@@ -97,7 +109,9 @@ class local_array {
   std::atomic<std::byte*>* pieces_ = nullptr;  // of the host's PEs, in the arena
   std::unique_ptr<std::byte*[]> seen_;         // those that this PE accesses directly
   host_pieces* shared_ = nullptr;
-  std::byte* own_piece_ = nullptr;  // of this PE
+  std::byte* own_piece_ = nullptr;         // of this PE
+  std::unique_ptr<halo_exchanges> halos_;  // made at its first use
+  direct_accesses* direct_ = nullptr;
   bool freed_ = false;
   std::uint32_t short_digest_ = 0;
 };
@@ -106,13 +120,27 @@ template <class T>
 inline char type_mark = 0;
 
 std::uint64_t digest_of(std::uint64_t before, std::uint64_t number);
+std::uint64_t digest_of_name(std::string_view name);
+/// Of the name of a type: the same in all processes, as type_mark is not.
+template <class T>
+std::uint64_t type_digest() {
+  return digest_of_name(objects::detail::pretty_type<T>());
+}
 
 template <int N>
 class typed_array final : public local_array {
  public:
-  typed_array(array_id id, const void* type, std::size_t bytes_of_element, const layout<N>& where)
-      : local_array(id, type, bytes_of_element, N), layout_(where) {}
+  typed_array(array_id id, const void* type, std::size_t bytes_of_element, std::uint64_t digest_of_type,
+              const layout<N>& where)
+      : local_array(id, type, bytes_of_element, N), digest_of_type_(digest_of_type), layout_(where) {}
   const layout<N>& where() const { return layout_; }
+  /// What this PE exchanges for ghost cells of these widths; made at its first use.
+  const halo_plan<N>& plan_of_halo(const position<N>& widths) {
+    for (const auto& known : plans_)
+      if (known->widths == widths) return *known;
+    plans_.push_back(std::make_unique<halo_plan<N>>(layout_, home().number(), widths));
+    return *plans_.back();
+  }
   place place_of_number(std::int64_t number) const override {
     return layout_.place_of(position_of(number, layout_.extents()));
   }
@@ -120,9 +148,9 @@ class typed_array final : public local_array {
   std::int64_t elements_on(std::int32_t pe) const override { return layout_.elements_on(pe); }
   std::uint64_t digest() const override {
     const distribution<N>& how = layout_.how();
-    std::uint64_t sum = digest_of(bytes_of_element(), N);
-    for (const position<N>& one :
-         {layout_.extents(), how.tile, how.host_tile, how.grid, position<N>::all(how.first_pe)})
+    std::uint64_t sum = digest_of(digest_of_type_, N);
+    for (const position<N>& one : {layout_.extents(), how.tile, how.host_tile, how.grid, how.halo,
+                                   position<N>::all(how.first_pe), position<N>::all(how.rings)})
       for (const std::int64_t number : one.at) sum = digest_of(sum, static_cast<std::uint64_t>(number));
     return sum;
   }
@@ -172,7 +200,9 @@ class typed_array final : public local_array {
   };
   known_tile known_;
   position<N> last_tile_ = position<N>::all(-1);  // that find was asked for
+  const std::uint64_t digest_of_type_;
   const layout<N> layout_;
+  std::vector<std::unique_ptr<halo_plan<N>>> plans_;  // one for each width that was used
 };
 
 // Errors of handles and pointers.
