@@ -94,6 +94,7 @@ void walks_through_tiles() {
   walk(3);
   walk(4, tiles(1, 1));
   walk(5, tiles(4, 4), grid(1, pe_count()));
+  walk(6, tiles(4, 5), halo(1, 2));
 }
 
 void updates() {
