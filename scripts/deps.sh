@@ -34,7 +34,8 @@ packages_of() {
                 nlohmann-json3-dev libucx-dev libpmix-dev libopenmpi-dev openmpi-bin libmpich-dev mpich \
                 libgtest-dev libgmock-dev ;;
     test) packages_of build; echo 'clang-16|clang' gfortran iproute2 mount libcereal-dev 'libomp-16-dev|libomp-dev' libopenblas-dev libsodium23 patch python3 git ;;
-    bench) packages_of build; echo iproute2 mount libbenchmark-dev libmimalloc-dev libtbb-dev ;;
+    bench) packages_of build; echo iproute2 mount libbenchmark-dev libmimalloc-dev libtbb-dev gfortran libarmci-mpi-dev \
+                libcoarrays-openmpi-dev libglobalarrays-dev libopenblas-dev libscalapack-openmpi-dev ;;
     demo) packages_of build; echo lammps ;;
     check) packages_of test; packages_of bench; echo clang-format-16 clang-tidy-16 ;;
     results) echo python3 python3-matplotlib ;;
