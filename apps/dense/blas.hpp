@@ -1,0 +1,55 @@
+// BLAS on row-major blocks: the calls that the programs of this folder make, with 64-bit extents. OpenBLAS runs each in
+// the calling thread (use_one_thread): the PEs are the threads.
+#pragma once
+
+#include <cblas.h>
+
+#include <cstdint>
+
+namespace dense {
+
+using extent = std::int64_t;
+
+/// Elements (i, j) at data[i * step + j].
+struct block {
+  double* data;
+  extent step;
+};
+struct const_block {
+  const double* data;
+  extent step;
+  const_block(const double* first, extent step_of_rows) : data(first), step(step_of_rows) {}
+  const_block(const block& from) : data(from.data), step(from.step) {}  // NOLINT(google-explicit-constructor)
+};
+
+inline blasint whole(extent number) { return static_cast<blasint>(number); }
+
+/// Once in each process, before the first call.
+inline void use_one_thread() { openblas_set_num_threads(1); }
+
+/// c += alpha op(a) op(b), where c has rows x columns elements and `inner` is the length of the sums.
+inline void multiply(extent rows, extent columns, extent inner, double alpha, CBLAS_TRANSPOSE op_a,
+                     const const_block& a, CBLAS_TRANSPOSE op_b, const const_block& b, const block& c) {
+  if (rows == 0 || columns == 0 || inner == 0) return;
+  cblas_dgemm(CblasRowMajor, op_a, op_b, whole(rows), whole(columns), whole(inner), alpha, a.data, whole(a.step),
+              b.data, whole(b.step), 1.0, c.data, whole(c.step));
+}
+/// The lower triangle of c -= a a^T.
+inline void subtract_square(extent rows, extent inner, const const_block& a, const block& c) {
+  cblas_dsyrk(CblasRowMajor, CblasLower, CblasNoTrans, whole(rows), whole(inner), -1.0, a.data, whole(a.step), 1.0,
+              c.data, whole(c.step));
+}
+/// b = l^-1 b with the lower triangle of l, whose diagonal is ones.
+inline void solve_unit_lower(extent rows, extent columns, const const_block& l, const block& b) {
+  if (rows == 0 || columns == 0) return;
+  cblas_dtrsm(CblasRowMajor, CblasLeft, CblasLower, CblasNoTrans, CblasUnit, whole(rows), whole(columns), 1.0, l.data,
+              whole(l.step), b.data, whole(b.step));
+}
+/// b = b l^-T with the lower triangle of l, of columns x columns.
+inline void solve_lower_from_the_right(extent rows, extent columns, const const_block& l, const block& b) {
+  if (rows == 0 || columns == 0) return;
+  cblas_dtrsm(CblasRowMajor, CblasRight, CblasLower, CblasTrans, CblasNonUnit, whole(rows), whole(columns), 1.0, l.data,
+              whole(l.step), b.data, whole(b.step));
+}
+
+}  // namespace dense
