@@ -6,6 +6,8 @@
 
 #include <cstdint>
 
+extern "C" void dpotrf_(const char* triangle, const blasint* n, double* a, const blasint* step, blasint* info);
+
 namespace dense {
 
 using extent = std::int64_t;
@@ -50,6 +52,14 @@ inline void solve_lower_from_the_right(extent rows, extent columns, const const_
   if (rows == 0 || columns == 0) return;
   cblas_dtrsm(CblasRowMajor, CblasRight, CblasLower, CblasTrans, CblasNonUnit, whole(rows), whole(columns), 1.0, l.data,
               whole(l.step), b.data, whole(b.step));
+}
+
+/// Replaces the lower triangle of a symmetric block by its Cholesky factor; false: it is not positive definite.
+inline bool factor_symmetric(extent n, const block& a) {
+  const blasint size = whole(n), step = whole(a.step);
+  blasint info = 0;
+  dpotrf_("U", &size, a.data, &step, &info);  // upper for who counts columns first
+  return info == 0;
 }
 
 }  // namespace dense

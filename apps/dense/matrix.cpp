@@ -35,6 +35,14 @@ void free_teams(const grid_place& place) {
   if (place.along_column) place.along_column.free().get();
 }
 
+const_block read_tile(const matrix& a, extent i, extent j, std::vector<double>& copy) {
+  if (const block here = tile_at(a, i, j); here.data != nullptr) return here;
+  const tri::region<2> box = a.where().elements_of({i, j});
+  copy.resize(static_cast<std::size_t>(box.volume()));
+  a.get(box, copy.data()).get();
+  return {copy.data(), box.extents()[1]};
+}
+
 double random_element(std::uint64_t seed, extent i, extent j) {
   constexpr std::uint64_t golden = 0x9e3779b97f4a7c15U;
   const std::uint64_t row = mixed(seed + golden * (static_cast<std::uint64_t>(i) + 1));

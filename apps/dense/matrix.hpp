@@ -47,6 +47,9 @@ inline block tile_at(const matrix& a, extent i, extent j) {
   return {a.local({i * a.tile()[0], j * a.tile()[1]}), a.tile()[1]};
 }
 
+/// A tile of any PE, to read: in place on this host, else fetched into `copy`.
+const_block read_tile(const matrix& a, extent i, extent j, std::vector<double>& copy);
+
 /// Element (i, j) of a matrix of random numbers between -0.5 and 0.5: the same on every PE.
 double random_element(std::uint64_t seed, extent i, extent j);
 /// The same for a symmetric positive definite matrix: what it has on its diagonal exceeds the rest of its row.

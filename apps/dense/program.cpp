@@ -14,7 +14,7 @@ namespace {
 constexpr const char* usage = R"(usage: %s [options]
   %s
   --n N         rows and columns of the matrix (default: 512)
-  --nb N        rows and columns of a tile (default: 128)
+  --nb N        rows and columns of a tile (default: 192)
   --p N, --q N  rows and columns of the grid of PEs (default: all PEs, as square as they allow, P <= Q)
   --depth N     look-ahead of the way `tuned`: panels that are factored before their turn, 0 or 1 (default: 1)
   --seed N      of the random matrix (default: 42)

@@ -13,7 +13,7 @@ namespace dense {
 
 struct settings {
   extent n = 512;    ///< rows and columns
-  extent nb = 128;   ///< of a tile
+  extent nb = 192;   ///< of a tile
   int p = 0, q = 0;  ///< the grid of PEs
   int depth = 1;     ///< panels that are factored ahead
   std::uint64_t seed = 42;

@@ -2,6 +2,7 @@
 #include "dense/linpack/factorization.hpp"
 
 #include <algorithm>
+#include <optional>
 #include <utility>
 
 #include "dense/linpack/panel.hpp"
@@ -12,68 +13,52 @@ namespace {
 
 class elimination {
  public:
-  elimination(const matrix& a, const grid_place& place, look_ahead depth)
+  elimination(const matrix& a, const grid_place& place)
       : a_(a),
         place_(place),
-        depth_(depth),
-        panels_(tile_rows(a)),
         u_(static_cast<std::size_t>((tile_columns(a) / place.columns + 1) * a.tile()[0] * a.tile()[1])) {}
 
-  void run() {
-    tri::future<tri::shared_buffer<double>> coming = send_panel(0);
-    for (extent k = 0; k < panels_; ++k) {
-      const panel current(panel_shape(a_, place_, k), coming.get());
-      const row_moves moves(current);
-      extent next = place_.next_column(k + 1);  // the first column that is not updated yet
-      if (k + 1 < panels_ && depth_ == look_ahead::one) {
-        if (next == k + 1) {
-          update(current, moves, next, next + 1);
-          next += place_.columns;
-        }
-        coming = send_panel(k + 1);
-      }
-      update(current, moves, next, tile_columns(a_));
-      if (k + 1 < panels_ && depth_ == look_ahead::none) coming = send_panel(k + 1);
-    }
-  }
-
- private:
-  /// Factored by the PEs that have it, and broadcast along each row of the grid.
-  tri::future<tri::shared_buffer<double>> send_panel(extent number) {
+  tri::future<tri::shared_buffer<double>> send_panel(extent number) const {
     tri::shared_buffer<double> own;
     if (place_.has_column(number)) own = factor_panel(a_, place_, number).memory();
     return place_.along_row.broadcast(std::move(own), place_.owner_column(number));
   }
-
-  /// Of this PE's tile columns from `first` to before `last`.
-  void update(const panel& by, const row_moves& moves, extent first, extent last) {
+  void receive_panel(extent number, tri::shared_buffer<double>&& memory) {
+    panel_.emplace(panel_shape(a_, place_, number), std::move(memory));
+    moves_.emplace(*panel_);
+  }
+  void update(extent first, extent last) {
     std::vector<tile_column> columns;
-    for (extent j = first; j < last; j += place_.columns) columns.push_back({j, width(a_, j)});
+    for (extent j = place_.next_column(first); j < last; j += place_.columns) columns.push_back({j, width(a_, j)});
     if (columns.empty()) return;
-    exchange_rows(a_, place_, by, moves, columns, u_);
+    exchange_rows(a_, place_, *panel_, *moves_, columns, u_);
     const double* u = u_.data();
     for (const tile_column& each : columns) {
-      update_column(by, each, u);
-      u += by.shape().pivots * each.width;
+      update_column(each, {u, each.width});
+      u += panel_->shape().pivots * each.width;
       tri::progress();  // panels for others may pass through this PE
     }
   }
-  void update_column(const panel& by, const tile_column& column, const double* u) {
-    for (extent i = place_.next_row(by.shape().number + 1); i < tile_rows(a_); i += place_.rows)
-      multiply(height(a_, i), column.width, by.shape().pivots, -1.0, CblasTrans, by.multipliers(i), CblasNoTrans,
-               {u, column.width}, tile_at(a_, i, column.number));
+
+ private:
+  void update_column(const tile_column& column, const const_block& u) const {
+    for (extent i = place_.next_row(panel_->shape().number + 1); i < tile_rows(a_); i += place_.rows)
+      multiply(height(a_, i), column.width, panel_->shape().pivots, -1.0, CblasTrans, panel_->multipliers(i),
+               CblasNoTrans, u, tile_at(a_, i, column.number));
   }
 
   const matrix& a_;
   const grid_place& place_;
-  const look_ahead depth_;
-  const extent panels_;
-  std::vector<double> u_;
+  std::optional<panel> panel_;
+  std::optional<row_moves> moves_;
+  std::vector<double> u_;  // rows of the panel's tile row
 };
 
 }  // namespace
 
-void eliminate(const matrix& a, const grid_place& place, look_ahead depth) { elimination(a, place, depth).run(); }
+void eliminate(const matrix& a, const grid_place& place, look_ahead depth) {
+  factor_right_looking(a, depth, elimination(a, place));
+}
 
 std::vector<double> substitute_back(const matrix& a, const grid_place& place) {
   const extent n = a.extent(0), size = a.tile()[0], right = n / size;  // tile column of the right-hand side

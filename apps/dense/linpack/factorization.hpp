@@ -4,13 +4,9 @@
 
 #include <vector>
 
-#include "dense/matrix.hpp"
+#include "dense/right_looking.hpp"
 
 namespace dense {
-
-/// Depth 0: a panel is factored when the update before is complete. Depth 1: as soon as its own columns are updated, so
-/// that the others have it before they need it.
-enum class look_ahead : bool { none, one };
 
 /// Collective over the PEs of the grid.
 void eliminate(const matrix& a, const grid_place& place, look_ahead depth);
