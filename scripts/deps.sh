@@ -9,7 +9,7 @@ usage: scripts/deps.sh [--list] GROUP...
   build   compiler, build tools, and the libraries of all that Trireme consists of (both MPIs with their launchers, UCX,
           PMIx) and of its tests
   test    what the tests need besides: compilers and tools that drop-ins and omp-rewrite are tried with, and OpenBLAS,
-          that LU is checked with
+          that LU is checked with and dense programs compute with
   bench   the peers that the benchmarks compare with
   demo    LAMMPS, the independent code that the demonstration is verified against
   check   formatter and linter
@@ -34,7 +34,7 @@ packages_of() {
                 nlohmann-json3-dev libucx-dev libpmix-dev libopenmpi-dev openmpi-bin libmpich-dev mpich \
                 libgtest-dev libgmock-dev ;;
     test) packages_of build; echo 'clang-16|clang' gfortran iproute2 mount libcereal-dev 'libomp-16-dev|libomp-dev' libopenblas-dev libsodium23 patch python3 git ;;
-    bench) packages_of build; echo iproute2 mount libbenchmark-dev libmimalloc-dev libtbb-dev ;;
+    bench) packages_of build; echo iproute2 mount libbenchmark-dev libmimalloc-dev libopenblas-dev libscalapack-openmpi-dev libtbb-dev ;;
     demo) packages_of build; echo lammps ;;
     check) packages_of test; packages_of bench; echo clang-format-16 clang-tidy-16 ;;
     results) echo python3 python3-matplotlib ;;

@@ -89,7 +89,8 @@ void factor_tiles(const matrix& a) {
 }
 
 /// A panel is the tile column below the diagonal. Each PE gets of it the tiles of its rows, along its row of the grid,
-/// and those of the rows that are its columns, which PEs of its column of the grid have then.
+/// and those of the rows that are its columns, which PEs of its column of the grid have then. On one host the same
+/// messages say that the tiles are ready, and carry none: they are read where they are.
 class factoring {
  public:
   factoring(const matrix& a, const grid_place& place) : a_(a), place_(place) {}
@@ -99,12 +100,14 @@ class factoring {
     if (place_.has_column(k)) {
       const extent size = height(a_, k);
       const tri::shared_buffer<double> diagonal = factor_diagonal(k, size);
-      panel = tri::buffer<double>(static_cast<std::size_t>(tiles_behind(k) * a_.tile()[0] * size));
+      if (!place_.is_on_one_host)
+        panel = tri::buffer<double>(static_cast<std::size_t>(tiles_behind(k) * a_.tile()[0] * size));
       double* to = panel.data();
       for (extent i = place_.next_row(k + 1); i < tile_rows(a_); i += place_.rows) {
         const block own = tile_at(a_, i, k);
         solve_lower_from_the_right(height(a_, i), size, {diagonal.data(), size}, own);
-        for (extent row = 0; row < height(a_, i); ++row) to = std::copy_n(own.data + row * own.step, size, to);
+        for (extent row = 0; row < height(a_, i) && !panel.empty(); ++row)
+          to = std::copy_n(own.data + row * own.step, size, to);
       }
     }
     return place_.along_row.broadcast(tri::shared_buffer<double>(std::move(panel)), place_.owner_column(k));
@@ -145,11 +148,13 @@ class factoring {
     return first < tile_rows(a_) ? (tile_rows(a_) - first - 1) / place_.rows + 1 : 0;
   }
   const_block tile_of_row(extent i) const {
+    if (place_.is_on_one_host) return tile_at(a_, i, number_);
     return {rows_.data() + (i - place_.next_row(number_ + 1)) / place_.rows * a_.tile()[0] * size_, size_};
   }
   /// Of this PE's rows those that are its columns, too; tiles of whole height, so that all know where each is.
   tri::shared_buffer<double> tiles_of_own_columns() const {
     std::vector<extent> tiles;
+    if (place_.is_on_one_host) return {};
     for (extent j = place_.next_column(number_ + 1); j < tile_rows(a_); j += place_.columns)
       if (place_.has_row(j)) tiles.push_back(j);
     tri::buffer<double> packed(tiles.size() * static_cast<std::size_t>(a_.tile()[0] * size_));
@@ -161,7 +166,7 @@ class factoring {
     return packed;
   }
   const_block tile_of_column(extent j) const {
-    if (place_.rows == 1) return tile_of_row(j);
+    if (place_.rows == 1 || place_.is_on_one_host) return tile_of_row(j);
     extent before = 0;
     for (extent other = place_.next_column(number_ + 1); other < j; other += place_.columns)
       before += place_.owner_row(other) == place_.owner_row(j) ? 1 : 0;

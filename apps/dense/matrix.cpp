@@ -24,7 +24,8 @@ grid_place place_in_grid(const matrix& a) {
                    .columns = static_cast<int>(grid[1]),
                    .row = pe / static_cast<int>(grid[1]),
                    .column = pe % static_cast<int>(grid[1]),
-                   .is_inside = pe < grid.volume()};
+                   .is_inside = pe < grid.volume(),
+                   .is_on_one_host = tri::team::host().size() == tri::pe_count()};
   place.along_row = a.row_team().get();
   place.along_column = a.column_team().get();
   return place;

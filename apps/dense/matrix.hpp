@@ -21,8 +21,9 @@ struct grid_place {
   int row = 0;
   int column = 0;
   bool is_inside = true;
-  tri::team along_row{};     ///< the PEs of this row, ranked by column
-  tri::team along_column{};  ///< those of this column, ranked by row
+  bool is_on_one_host = true;  ///< all PEs of the job are, so every tile can be read where it is
+  tri::team along_row{};       ///< the PEs of this row, ranked by column
+  tri::team along_column{};    ///< those of this column, ranked by row
 
   int owner_row(extent tile_row) const { return static_cast<int>(tile_row % rows); }
   int owner_column(extent tile_column) const { return static_cast<int>(tile_column % columns); }

@@ -3,8 +3,8 @@
 //   naive       each PE computes its elements of C, through the elements of the arrays
 //   privatized  tile by tile: operands are fetched for each tile of C, which is plain memory
 //   blas        the same by BLAS, which reads operands of this host where they are
-//   tuned       each operand goes once along a row or column of the grid, by broadcasts, one step ahead (SUMMA, van de
-//               Geijn and Watts 1997)
+//   tuned       between hosts each operand goes once along a row or column of the grid, by broadcasts, one step ahead
+//               (SUMMA, van de Geijn and Watts 1997); on one host nothing is sent
 #include <algorithm>
 #include <utility>
 #include <vector>
@@ -146,6 +146,7 @@ void naive(const product& of, const grid_place&) { by_elements(of); }
 void privatized(const product& of, const grid_place&) { by_fetched_tiles(of); }
 void blas(const product& of, const grid_place&) { by_blas(of); }
 void tuned(const product& of, const grid_place& place) {
+  if (place.is_on_one_host) return by_blas(of);
   if (place.is_inside) summa(of, place).run();
 }
 

@@ -26,7 +26,8 @@ int main(int argc, char** argv) {
   for (int run = 0; run < runs; ++run) {
     srand48(run);
     for (int j = 0; j < n; ++j)
-      for (int i = 0; i < n; ++i) a[(size_t)j * (size_t)n + (size_t)i] = drand48() - 0.5 + (is_cholesky && i == j ? n : 0);
+      for (int i = 0; i < n; ++i)
+        a[(size_t)j * (size_t)n + (size_t)i] = drand48() - 0.5 + (is_cholesky && i == j ? n : 0);
     const double begin = now();
     int info = 0;
     if (is_cholesky)
