@@ -107,7 +107,7 @@ class factoring {
         const block own = tile_at(a_, i, k);
         solve_lower_from_the_right(height(a_, i), size, {diagonal.data(), size}, own);
         for (extent row = 0; row < height(a_, i) && !panel.empty(); ++row)
-          to = std::copy_n(own.data + row * own.step, size, to);
+          to = std::copy_n(own.data + row * own.leading_dimension, size, to);
       }
     }
     return place_.along_row.broadcast(tri::shared_buffer<double>(std::move(panel)), place_.owner_column(k));
@@ -139,7 +139,8 @@ class factoring {
       const block own = tile_at(a_, k, k);
       if (!factor_symmetric(size, own)) report_not_positive(k * a_.tile()[0]);
       copy = tri::buffer<double>(static_cast<std::size_t>(size * size));
-      for (extent row = 0; row < size; ++row) std::copy_n(own.data + row * own.step, size, copy.data() + row * size);
+      for (extent row = 0; row < size; ++row)
+        std::copy_n(own.data + row * own.leading_dimension, size, copy.data() + row * size);
     }
     return place_.along_column.broadcast(tri::shared_buffer<double>(std::move(copy)), place_.owner_row(k)).get();
   }

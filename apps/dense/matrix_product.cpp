@@ -66,7 +66,8 @@ class packed_tiles {
  public:
   void add(const block& from, extent rows, extent columns) {
     for (extent i = 0; i < rows; ++i)
-      values_.insert(values_.end(), from.data + i * from.step, from.data + i * from.step + columns);
+      values_.insert(values_.end(), from.data + i * from.leading_dimension,
+                     from.data + i * from.leading_dimension + columns);
   }
   tri::shared_buffer<double> take() const { return tri::buffer<double>::copy_of(values_); }
 

@@ -70,19 +70,19 @@ std::vector<double> substitute_back(const matrix& a, const grid_place& place) {
     if (place.has_row(k)) {
       if (place.has_column(right)) {
         const block b = tile_at(a, k, right);
-        cblas_dcopy(whole(rows), b.data + n % size, whole(b.step), solved.data(), 1);
+        cblas_dcopy(as_blasint(rows), b.data + n % size, as_blasint(b.leading_dimension), solved.data(), 1);
       }
       for (extent j = place.next_column(k + 1); j < tile_rows(a); j += place.columns) {
         const block u = tile_at(a, k, j);
-        cblas_dgemv(CblasRowMajor, CblasNoTrans, whole(rows), whole(height(a, j)), -1.0, u.data, whole(u.step),
-                    x.data() + j * size, 1, 1.0, solved.data(), 1);
+        cblas_dgemv(CblasRowMajor, CblasNoTrans, as_blasint(rows), as_blasint(height(a, j)), -1.0, u.data,
+                    as_blasint(u.leading_dimension), x.data() + j * size, 1, 1.0, solved.data(), 1);
       }
       auto sum = place.along_row.reduce(std::move(solved), tri::elementwise(tri::sum), place.owner_column(k)).get();
       if (sum) {
         solved = std::move(*sum);
         const block u = tile_at(a, k, k);
-        cblas_dtrsv(CblasRowMajor, CblasUpper, CblasNoTrans, CblasNonUnit, whole(rows), u.data, whole(u.step),
-                    solved.data(), 1);
+        cblas_dtrsv(CblasRowMajor, CblasUpper, CblasNoTrans, CblasNonUnit, as_blasint(rows), u.data,
+                    as_blasint(u.leading_dimension), solved.data(), 1);
         std::ranges::copy(solved, own.begin() + k * size);
       }
     }

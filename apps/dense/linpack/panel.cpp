@@ -52,22 +52,23 @@ class factoring {
  private:
   static constexpr extent narrow = 8;
 
-  double* at(extent row, extent column) const { return rows_ + row + column * shape_.step; }
+  double* at(extent row, extent column) const { return rows_ + row + column * shape_.leading_dimension; }
   /// Rows before were chosen.
   extent first_active(extent column) const { return std::min(column, shape_.diagonal_rows); }
 
   void load() {
     for (extent i = shape_.first_tile; i < tile_rows(a_); i += shape_.tile_rows_apart) {
       const block from = tile_at(a_, i, shape_.number);
-      cblas_domatcopy(CblasRowMajor, CblasTrans, whole(height(a_, i)), whole(shape_.columns), 1.0, from.data,
-                      whole(from.step), at(shape_.offset_of(i), 0), whole(shape_.step));
+      cblas_domatcopy(CblasRowMajor, CblasTrans, as_blasint(height(a_, i)), as_blasint(shape_.columns), 1.0, from.data,
+                      as_blasint(from.leading_dimension), at(shape_.offset_of(i), 0),
+                      as_blasint(shape_.leading_dimension));
     }
   }
   void store_diagonal() const {
     if (shape_.diagonal_rows == 0) return;
     const block to = tile_at(a_, shape_.number, shape_.number);
     for (extent i = 0; i < shape_.pivots; ++i)
-      std::copy_n(top_ + i * shape_.columns, shape_.columns, to.data + i * to.step);
+      std::copy_n(top_ + i * shape_.columns, shape_.columns, to.data + i * to.leading_dimension);
   }
 
   /// Halves: left, its effect on the right half, right. What is left of multiplications is in large blocks.
@@ -79,10 +80,10 @@ class factoring {
                      {top_ + first * shape_.columns + middle, shape_.columns});
     const extent active = first_active(middle);
     if (active < shape_.rows)
-      cblas_dgemm(CblasColMajor, CblasNoTrans, CblasTrans, whole(shape_.rows - active), whole(last - middle),
-                  whole(middle - first), -1.0, at(active, first), whole(shape_.step),
-                  top_ + first * shape_.columns + middle, whole(shape_.columns), 1.0, at(active, middle),
-                  whole(shape_.step));
+      cblas_dgemm(CblasColMajor, CblasNoTrans, CblasTrans, as_blasint(shape_.rows - active), as_blasint(last - middle),
+                  as_blasint(middle - first), -1.0, at(active, first), as_blasint(shape_.leading_dimension),
+                  top_ + first * shape_.columns + middle, as_blasint(shape_.columns), 1.0, at(active, middle),
+                  as_blasint(shape_.leading_dimension));
     factor(middle, last);
   }
   void factor_columns(extent first, extent last) {
@@ -94,9 +95,9 @@ class factoring {
                                 " has only zeros from the diagonal on");
       const extent active = first_active(j + 1);
       if (active >= shape_.rows) continue;
-      cblas_dscal(whole(shape_.rows - active), 1.0 / chosen[j], at(active, j), 1);
-      cblas_dger(CblasColMajor, whole(shape_.rows - active), whole(last - j - 1), -1.0, at(active, j), 1,
-                 chosen + j + 1, 1, at(active, j + 1), whole(shape_.step));
+      cblas_dscal(as_blasint(shape_.rows - active), 1.0 / chosen[j], at(active, j), 1);
+      cblas_dger(CblasColMajor, as_blasint(shape_.rows - active), as_blasint(last - j - 1), -1.0, at(active, j), 1,
+                 chosen + j + 1, 1, at(active, j + 1), as_blasint(shape_.leading_dimension));
     }
   }
 
@@ -105,11 +106,14 @@ class factoring {
     const extent active = first_active(j);
     extent best = -1;
     if (active < shape_.rows)
-      best = active + static_cast<extent>(cblas_idamax(whole(shape_.rows - active), at(active, j), 1));
+      best = active + static_cast<extent>(cblas_idamax(as_blasint(shape_.rows - active), at(active, j), 1));
     if (place_.rows > 1) return choose_with_others(j, best);
     pivots_[j] = static_cast<double>(row_number(best));
-    if (best != j) cblas_dswap(whole(shape_.columns), at(j, 0), whole(shape_.step), at(best, 0), whole(shape_.step));
-    cblas_dcopy(whole(shape_.columns), at(j, 0), whole(shape_.step), top_ + j * shape_.columns, 1);
+    if (best != j)
+      cblas_dswap(as_blasint(shape_.columns), at(j, 0), as_blasint(shape_.leading_dimension), at(best, 0),
+                  as_blasint(shape_.leading_dimension));
+    cblas_dcopy(as_blasint(shape_.columns), at(j, 0), as_blasint(shape_.leading_dimension), top_ + j * shape_.columns,
+                1);
   }
   void choose_with_others(extent j, extent best) {
     proposal own;
@@ -120,11 +124,12 @@ class factoring {
     pivots_[j] = static_cast<double>(chosen.row);
     std::ranges::copy(chosen.values, top_ + j * shape_.columns);
     if (chosen.row == own_row)
-      cblas_dcopy(whole(shape_.columns), chosen.row_j.data(), 1, at(best, 0), whole(shape_.step));
+      cblas_dcopy(as_blasint(shape_.columns), chosen.row_j.data(), 1, at(best, 0),
+                  as_blasint(shape_.leading_dimension));
   }
   std::vector<double> row(extent which) const {
     std::vector<double> values(static_cast<std::size_t>(shape_.columns));
-    cblas_dcopy(whole(shape_.columns), at(which, 0), whole(shape_.step), values.data(), 1);
+    cblas_dcopy(as_blasint(shape_.columns), at(which, 0), as_blasint(shape_.leading_dimension), values.data(), 1);
     return values;
   }
   extent row_number(extent own_row) const {
@@ -150,15 +155,15 @@ panel_shape::panel_shape(const matrix& a, const grid_place& place, extent which)
       columns(width(a, which)),
       diagonal_rows(place.has_row(which) ? pivots : 0),
       rows(0),
-      step(0),
+      leading_dimension(0),
       first_tile(place.next_row(which)),
       tile_rows_apart(place.rows),
       tile_height(a.tile()[0]) {
   for (extent i = first_tile; i < tile_rows(a); i += tile_rows_apart) rows += height(a, i);
-  // Steps of whole pages would put a row's values into few sets of the caches.
+  // Distances of whole pages would put a row's values into few sets of the caches.
   constexpr extent page = 512, line = 8;
-  step = (rows + line - 1) / line * line;
-  if (step % page == 0) step += line;
+  leading_dimension = (rows + line - 1) / line * line;
+  if (leading_dimension % page == 0) leading_dimension += line;
 }
 
 panel factor_panel(const matrix& a, const grid_place& place, extent number) {

@@ -18,18 +18,18 @@ namespace dense {
 struct panel_shape {
   panel_shape(const matrix& a, const grid_place& place, extent number);
 
-  extent number;         ///< of its tile column
-  extent first;          ///< number of the first row and column
-  extent pivots;         ///< columns that are eliminated
-  extent columns;        ///< all of the tile's: the right-hand side may be among them
-  extent diagonal_rows;  ///< of the block on the diagonal, which are the first ones of `rows`; 0 on PEs without it
-  extent rows;           ///< of this PE
-  extent step;           ///< between columns of `rows`
-  extent first_tile;     ///< the first tile row of this PE, on or below the diagonal
+  extent number;             ///< of its tile column
+  extent first;              ///< number of the first row and column
+  extent pivots;             ///< columns that are eliminated
+  extent columns;            ///< all of the tile's: the right-hand side may be among them
+  extent diagonal_rows;      ///< of the block on the diagonal, which are the first ones of `rows`; 0 on PEs without it
+  extent rows;               ///< of this PE
+  extent leading_dimension;  ///< between columns of `rows`
+  extent first_tile;         ///< the first tile row of this PE, on or below the diagonal
   extent tile_rows_apart;
   extent tile_height;
 
-  std::size_t size() const { return static_cast<std::size_t>(pivots + pivots * columns + step * columns); }
+  std::size_t size() const { return static_cast<std::size_t>(pivots + pivots * columns + leading_dimension * columns); }
   /// Where the rows of a tile row of this PE begin.
   extent offset_of(extent tile_row) const { return (tile_row - first_tile) / tile_rows_apart * tile_height; }
 };
@@ -46,7 +46,8 @@ class panel {
   const_block top() const { return {memory_.data() + shape_.pivots, shape_.columns}; }
   /// The multipliers of a tile row of this PE, column by column: transposed, for who takes them row by row.
   const_block multipliers(extent tile_row) const {
-    return {memory_.data() + shape_.pivots * (1 + shape_.columns) + shape_.offset_of(tile_row), shape_.step};
+    return {memory_.data() + shape_.pivots * (1 + shape_.columns) + shape_.offset_of(tile_row),
+            shape_.leading_dimension};
   }
 
  private:

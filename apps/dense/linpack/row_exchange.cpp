@@ -10,9 +10,8 @@ namespace {
 
 class exchange {
  public:
-  exchange(const matrix& a, const grid_place& place, const panel& of, const row_moves& moves,
-           const std::vector<tile_column>& columns)
-      : a_(a), place_(place), of_(of), moves_(moves), columns_(columns) {
+  exchange(const matrix& a, const grid_place& place, const row_moves& moves, const std::vector<tile_column>& columns)
+      : a_(a), place_(place), moves_(moves), columns_(columns) {
     for (const tile_column& each : columns) width_ += each.width;
     if (place.rows > 1) gather();
   }
@@ -45,7 +44,7 @@ class exchange {
   bool has(extent row) const { return place_.has_row(tile_of(row)); }
   double* in_matrix(extent row, extent column) const {
     const block in = tile_at(a_, tile_of(row), column);
-    return in.data + row % a_.tile()[0] * in.step;
+    return in.data + row % a_.tile()[0] * in.leading_dimension;
   }
   const double* row_of(extent row, const tile_column& column, extent before) const {
     if (place_.rows == 1) return in_matrix(row, column.number);
@@ -81,7 +80,6 @@ class exchange {
   };
   const matrix& a_;
   const grid_place& place_;
-  const panel& of_;
   const row_moves& moves_;
   const std::vector<tile_column>& columns_;
   extent width_ = 0;
@@ -109,7 +107,7 @@ row_moves::row_moves(const panel& of) {
 
 void exchange_rows(const matrix& a, const grid_place& place, const panel& of, const row_moves& moves,
                    const std::vector<tile_column>& columns, std::vector<double>& u) {
-  const exchange rows(a, place, of, moves, columns);
+  const exchange rows(a, place, moves, columns);
   rows.into_top(u);
   rows.into_displaced();
   double* part = u.data();
@@ -118,7 +116,8 @@ void exchange_rows(const matrix& a, const grid_place& place, const panel& of, co
     solve_unit_lower(height, each.width, of.top(), {part, each.width});
     if (place.has_row(of.shape().number)) {
       const block to = tile_at(a, of.shape().number, each.number);
-      for (extent i = 0; i < height; ++i) std::copy_n(part + i * each.width, each.width, to.data + i * to.step);
+      for (extent i = 0; i < height; ++i)
+        std::copy_n(part + i * each.width, each.width, to.data + i * to.leading_dimension);
     }
     part += height * each.width;
   }

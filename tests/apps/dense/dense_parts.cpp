@@ -104,11 +104,12 @@ void panels_are_those_of_the_textbook() {
       const const_block top = found.top();
       for (extent j = 0; j < found.shape().pivots; ++j) {
         check_equal(found.pivot(j), pivots[static_cast<std::size_t>(j)]);
-        for (extent c = 0; c < found.shape().columns; ++c) check_close(top.data[j * top.step + c], expected(j, c));
+        for (extent c = 0; c < found.shape().columns; ++c)
+          check_close(top.data[j * top.leading_dimension + c], expected(j, c));
         for (extent i = place.next_row(1); i < tile_rows(a); i += place.rows)
           for (extent row = 0; row < height(a, i); ++row) {
             const const_block part = found.multipliers(i);
-            check_close(part.data[j * part.step + row], expected(i * size + row, j));
+            check_close(part.data[j * part.leading_dimension + row], expected(i * size + row, j));
           }
       }
     }
