@@ -9,7 +9,7 @@ usage: scripts/deps.sh [--list] GROUP...
   build   compiler, build tools, and the libraries of all that Trireme consists of (both MPIs with their launchers, UCX,
           PMIx) and of its tests
   test    what the tests need besides: compilers and tools that drop-ins and omp-rewrite are tried with, and OpenBLAS,
-          that LU is checked with
+          that LU is checked with and dense programs compute with
   bench   the peers that the benchmarks compare with
   demo    LAMMPS, the independent code that the demonstration is verified against
   check   formatter and linter
