@@ -4,6 +4,7 @@
 #include "trireme/detail/require_cxx20.hpp"
 
 #include <cstddef>
+#include <memory>
 #include <utility>
 #include <vector>
 
@@ -22,7 +23,7 @@ global_array<T, N> redistribute(const global_array<T, N>& from, const Options&..
   const global_array<T, N> to(from.extents(), options...);
   struct arriving {
     local_tile<T, N> tile;
-    std::vector<T> packed;  // of a partial tile, whose rows do not lie one behind the other
+    std::unique_ptr<T[]> packed;  // of a partial tile, whose rows do not lie one behind the other
     future<void> done;
   };
   constexpr std::size_t most_under_way = 512;
@@ -30,14 +31,14 @@ global_array<T, N> redistribute(const global_array<T, N>& from, const Options&..
   const auto finish = [&] {
     for (arriving& one : under_way) {
       one.done.get();
-      if (!one.packed.empty()) to.put(one.tile.elements(), one.packed.data()).get();
+      if (one.packed != nullptr) to.put(one.tile.elements(), one.packed.get()).get();
     }
     under_way.clear();
   };
   for (const local_tile<T, N> tile : to.own_tiles()) {
     const bool is_whole = tile.elements().extents() == to.tile();
-    std::vector<T> packed(is_whole ? 0 : static_cast<std::size_t>(tile.elements().volume()));
-    T* const into = is_whole ? tile.data() : packed.data();
+    auto packed = is_whole ? nullptr : std::make_unique<T[]>(static_cast<std::size_t>(tile.elements().volume()));
+    T* const into = is_whole ? tile.data() : packed.get();
     under_way.push_back({tile, std::move(packed), from.get(tile.elements(), into)});
     if (under_way.size() == most_under_way) finish();
   }
