@@ -120,10 +120,11 @@ wheels:
 	@scripts/deps.sh test wheels
 	@scripts/mpi_wheels.sh build/mpi-wheels
 
-# The next build configures again, and builds the package (python/README.md).
+# What is configured already has no Python package yet (python/README.md).
 python:
 	@scripts/deps.sh python
 	@PYTHON=$(DEBIAN_PYTHON) scripts/python_environment.sh build/python-environment
+	@if [ -f build/release/build.ninja ]; then cmake --preset release --log-level=WARNING >/dev/null; fi
 
 # Builds what is installed, and nothing else.
 install:

@@ -14,4 +14,4 @@ rm -rf "$folder"
 "${PYTHON:-python3}" -m venv "$folder"
 "$folder/bin/pip" install --quiet --disable-pip-version-check "nanobind>=2.4" "scikit-build-core>=0.10" numpy pytest ||
   { rm -rf "$folder"; echo "scripts/python_environment.sh: PyPI cannot be reached" >&2; exit 1; }
-touch "$folder/made"  # CMake looks at it
+touch "$folder/made"  # python/CMakeLists.txt looks at it

@@ -37,9 +37,9 @@ class GlobalArray:
     """An array over all PEs; `trireme.global_array` makes one.
 
     `a[i, j]` reads an element, and waits for it where that is on another host. `a[i, j] = x` writes it without waiting:
-    this PE sees it at once, others after a fence or barrier. `a[2:5, ::3]` is a copy of a section, as an array of NumPy;
-    an assignment to a section returns when the elements have the new values. Keys are integers, slices and `...`;
-    negative integers count from the end. Elements that another PE changes meanwhile are read old or new.
+    this PE sees it at once, others after a fence or barrier. `a[2:5, ::3]` is a copy of a section, as an array of
+    NumPy; an assignment to a section returns when the elements have the new values. Keys are integers, slices and
+    `...`; negative integers count from the end. Sections that another PE changes meanwhile are a data race.
 
     `a[i, j] += x` reads and writes: updates of other PEs between the two are lost. `accumulate` and `fetch_add` are
     atomic.
@@ -230,8 +230,9 @@ class GlobalArray:
         return GlobalArray(self._array.redistribute(*options))
 
     def free(self):
-        """Frees it; collective, waits for all PEs. Later accesses raise RuntimeError. Without it an array lives until the
-        end of the job, also when its handles are gone. BufferError when NumPy views of tiles are in use in this process.
+        """Frees it; collective, waits for all PEs. Later accesses raise RuntimeError. Without it an array lives until
+        the end of the job, also when its handles are gone. BufferError when NumPy views of its tiles are in use in this
+        process.
         """
         if self._array.views:
             gc.collect()  # views in cycles, as of the frames of caught exceptions
@@ -251,7 +252,7 @@ class Tile:
 
     pe = property(lambda self: self._pe, doc="the PE that has it")
     first = property(lambda self: tuple(self._memory.first), doc="position of its first element in the global array")
-    last = property(lambda self: tuple(self._memory.last), doc="the position behind its last element, in each dimension")
+    last = property(lambda self: tuple(self._memory.last), doc="the position behind its last, in each dimension")
     shape = property(lambda self: tuple(map(operator.sub, self.last, self.first)), doc="extents, without padding")
     region = property(lambda self: tuple(map(slice, self.first, self.last)),
                       doc="where it lies, as slices: a[tile.region] is a copy of tile.array")

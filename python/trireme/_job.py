@@ -13,17 +13,15 @@ def start(arguments=None):
     """Joins the job; collective over its processes. Every other call does that when it has not been done.
 
     arguments: a list that begins with the name of the program; by default `sys.argv`. The options `--tri-*` are removed
-    from it: call this before the script reads its other options. ValueError, when it has begun; RuntimeError, when it
-    cannot begin.
+    from it: call this before the script reads its other options. RuntimeError when it has begun, or cannot begin.
     """
     global _may_start
     if not _may_start:
-        raise ValueError("trireme has been started already in this process")
+        raise RuntimeError("trireme has been started already in this process")
     if threading.current_thread() is not threading.main_thread():
         raise RuntimeError("trireme is started by the main thread of the interpreter, which ends it, too")
     if arguments is None:
         arguments = sys.argv
-    sys.stdout.flush()
     arguments[:] = _trireme.start(list(arguments) or ["python"])
     _may_start = False
     atexit.register(_end)

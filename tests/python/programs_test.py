@@ -19,13 +19,15 @@ def run(program, *arguments, processes=2, options=(), launched=True):
         script = Path(folder) / "script.py"
         script.write_text(textwrap.dedent(program), encoding="utf-8")
         launcher = [TRIREME, "run", "-n", str(processes), *options] if launched else []
-        done = subprocess.run([*launcher, sys.executable, script, *arguments], capture_output=True, text=True, timeout=120)
+        done = subprocess.run([*launcher, sys.executable, script, *arguments], capture_output=True, text=True,
+                              timeout=120)
         return done.returncode, done.stdout, done.stderr
 
 
 class Beginning(unittest.TestCase):
     def test_without_a_launcher_there_is_one_pe(self):
-        self.assertEqual(run("import trireme; print(trireme.pe(), trireme.pe_count())", launched=False), (0, "0 1\n", ""))
+        done = run("import trireme; print(trireme.pe(), trireme.pe_count())", launched=False)
+        self.assertEqual(done, (0, "0 1\n", ""))
 
     def test_the_first_call_starts(self):
         status, output, errors = run("""

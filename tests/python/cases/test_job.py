@@ -81,7 +81,7 @@ def test_broadcast_and_allgather_take_objects():
 
 
 def test_a_second_start_is_refused():
-    with pytest.raises(ValueError, match="started already"):
+    with pytest.raises(RuntimeError, match="started already"):
         trireme.start()
 
 
