@@ -20,7 +20,7 @@ namespace tri {
 template <class T, int N, class... Options>
 global_array<T, N> redistribute(const global_array<T, N>& from, const Options&... options) {
   barrier().get();  // what others have written before
-  const global_array<T, N> to(from.extents(), options...);
+  global_array<T, N> to(from.extents(), options...);
   struct arriving {
     local_tile<T, N> tile;
     std::unique_ptr<T[]> packed;  // of a partial tile, whose rows do not lie one behind the other

@@ -1,6 +1,6 @@
 #include "collectives.hpp"
 
-#include <algorithm>
+#include <cmath>
 #include <complex>
 #include <cstdint>
 #include <cstring>
@@ -47,8 +47,9 @@ bool combine_as(contribution& into, const contribution& other) {
   if (operation == "product")
     return by([](T a, T b) { return static_cast<T>(static_cast<word>(a) * static_cast<word>(b)); });
   if constexpr (std::is_arithmetic_v<T>) {
-    if (operation == "min") return by([](T a, T b) { return b < a || b != b ? b : a; });  // as NumPy: NaN wins
-    if (operation == "max") return by([](T a, T b) { return a < b || b != b ? b : a; });
+    const auto is_nan = [](T value) { return std::is_floating_point_v<T> && std::isnan(static_cast<double>(value)); };
+    if (operation == "min") return by([&](T a, T b) { return b < a || is_nan(b) ? b : a; });  // as NumPy: NaN wins
+    if (operation == "max") return by([&](T a, T b) { return a < b || is_nan(b) ? b : a; });
   }
   if constexpr (std::is_integral_v<T>) {
     if (operation == "and") return by([](T a, T b) { return a & b; });
@@ -76,8 +77,8 @@ contribution combine(contribution into, const contribution& other) {
 
 std::string allreduce(const std::string& kind, const std::string& operation, std::string bytes) {
   contribution own{kind, operation, std::move(bytes)};
-  auto reduced = team::world().allreduce(std::move(own),
-                                         by([](contribution a, contribution b) { return combine(std::move(a), b); }));
+  auto reduced = team::world().allreduce(
+      std::move(own), by([](contribution a, const contribution& b) { return combine(std::move(a), b); }));
   return wait_for(reduced).bytes;
 }
 

@@ -96,6 +96,7 @@ void bind_arrays(nb::module_& module) {
                          {Py_bf_releasebuffer, reinterpret_cast<void*>(&tile_memory::release_buffer)},
                          {0, nullptr}};
   nb::class_<tile_memory>(module, "TileMemory", nb::type_slots(slots))
+      .def_prop_ro("array", &tile_memory::array)
       .def_prop_ro("first", &tile_memory::first)
       .def_prop_ro("last", &tile_memory::last);
   nb::class_<transfer>(module, "Transfer").def("ready", &transfer::ready).def("wait", &transfer::wait);
@@ -212,17 +213,17 @@ void bind_job(nb::module_& module) {
                wait_for(done);
              }));
   module.def("progress", on_pe([] { progress(); }));
-  module.def("allreduce", [](const std::string& kind, const std::string& operation, nb::bytes value) {
+  module.def("allreduce", [](const std::string& kind, const std::string& operation, const nb::bytes& value) {
     session::check_running();
     const std::string reduced = allreduce(kind, operation, std::string(value.c_str(), value.size()));
     return nb::bytes(reduced.data(), reduced.size());
   });
-  module.def("broadcast", [](nb::bytes value, int root) {
+  module.def("broadcast", [](const nb::bytes& value, int root) {
     session::check_running();
     const std::string come = broadcast(std::string(value.c_str(), value.size()), root);
     return nb::bytes(come.data(), come.size());
   });
-  module.def("allgather", [](nb::bytes value) {
+  module.def("allgather", [](const nb::bytes& value) {
     session::check_running();
     nb::list all;
     for (const std::string& one : allgather(std::string(value.c_str(), value.size())))

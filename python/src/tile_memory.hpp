@@ -17,6 +17,7 @@ class tile_memory {
       : array_(std::move(array)), tile_(std::move(tile)) {
     for (std::size_t d = 0; d < tile_.first.size(); ++d) shape_.push_back(tile_.last[d] - tile_.first[d]);
   }
+  const std::shared_ptr<any_array>& array() const { return array_; }
   const numbers& first() const { return tile_.first; }
   const numbers& last() const { return tile_.last; }
 

@@ -91,12 +91,12 @@ class GlobalArray:
         """Starts to read a section; returns a Transfer whose wait() returns the array.
 
         out: an array of the section's shape and this array's type that takes the elements, contiguous in C's order; it
-        must stay untouched meanwhile. ValueError when it does not fit.
+        must stay untouched until wait() has returned. ValueError when it does not fit.
         """
         section = _Section(key, self._shape)
         if out is not None:
             _check_out(out, section.shape, self._dtype)
-        direct = out is not None and section.is_plain
+        direct = out is not None and section.is_plain and not self._is_shown_by(out)
         box = out if direct else numpy.empty(section.box_shape, self._dtype)
         under_way = [self._array.start(Direction.GET, section.first, section.last, box)] if section.size else []
         if direct:
@@ -128,7 +128,10 @@ class GlobalArray:
 
     def _send(self, direction, key, values):
         section = _Section(key, self._shape)
-        box = section.box_of(values, self._dtype)
+        if section.takes(values, self._dtype) and not self._is_shown_by(values):
+            box = values
+        else:
+            box = section.box_of(values, self._dtype)
         under_way = []
         if section.size:
             for first, last, part in section.parts_of(box):
@@ -137,6 +140,13 @@ class GlobalArray:
                     Transfer(under_way).wait()
                     under_way = []
         return Transfer(under_way)
+
+    def _is_shown_by(self, array):
+        """Whether an array is a view of one of our tiles: a section from or to there might overlap itself."""
+        while isinstance(array, numpy.ndarray):
+            array = array.base
+        memory = array.obj if isinstance(array, memoryview) else None
+        return isinstance(memory, _trireme.TileMemory) and memory.array is self._array
 
     # Atomic updates of single elements, which return the value before.
 
@@ -278,7 +288,10 @@ class Transfer:
         self._result = None
 
     def ready(self):
-        """Whether wait() would return at once."""
+        """Whether wait() would return at once. Serves requests meanwhile, as trireme.progress()."""
+        if all(part.ready() for part in self._under_way):
+            return True
+        _trireme.progress()
         return all(part.ready() for part in self._under_way)
 
     def wait(self):
@@ -323,11 +336,13 @@ class _Section:
         picked = box[tuple(slice(None, None, step) for step in self._steps)][tuple(self._picks)]
         return picked.copy() if self._has_steps else picked  # the box may be much larger
 
+    def takes(self, values, dtype):
+        """Whether values are an array that is the box as it is."""
+        return (self.is_plain and type(values) is numpy.ndarray and values.dtype == dtype
+                and values.shape == self.shape and values.flags.c_contiguous)
+
     def box_of(self, values, dtype):
-        """The values in the order of the array, without steps."""
-        if self.is_plain and type(values) is numpy.ndarray and values.dtype == dtype and values.shape == self.shape \
-                and values.flags.c_contiguous:
-            return values
+        """A new array of the values in the order of the global array, without steps."""
         box = numpy.empty(self._lengths, dtype)
         box[tuple(self._picks)] = values
         return box

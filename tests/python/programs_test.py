@@ -3,6 +3,7 @@
 Run by ctest with the interpreter that the package was built for: --trireme COMMAND [unittest's arguments].
 """
 
+import os
 import subprocess
 import sys
 import tempfile
@@ -19,8 +20,10 @@ def run(program, *arguments, processes=2, options=(), launched=True):
         script = Path(folder) / "script.py"
         script.write_text(textwrap.dedent(program), encoding="utf-8")
         launcher = [TRIREME, "run", "-n", str(processes), *options] if launched else []
+        # Lines of several processes are whole when each is written at once.
+        environment = {name: value for name, value in os.environ.items() if name != "PYTHONUNBUFFERED"}
         done = subprocess.run([*launcher, sys.executable, script, *arguments], capture_output=True, text=True,
-                              timeout=120)
+                              timeout=120, env=environment)
         return done.returncode, done.stdout, done.stderr
 
 
@@ -191,6 +194,19 @@ class End(unittest.TestCase):
             if trireme.pe() == 0: print("both")
             """)
         self.assertEqual((status, output), (0, "both\n"), errors)
+
+    def test_pools_of_processes_work_beside_it(self):
+        for method in ("spawn", "fork"):
+            status, output, errors = run(f"""
+                import multiprocessing, trireme
+                def square(x): return x * x
+                if __name__ == "__main__":
+                    trireme.barrier()
+                    with multiprocessing.get_context("{method}").Pool(2) as pool:
+                        print(sum(pool.map(square, range(10))))
+                    trireme.barrier()
+                """)
+            self.assertEqual((status, output.split()), (0, ["285", "285"]), errors)
 
     def test_one_that_never_comes_is_reported(self):
         status, _, errors = run("""

@@ -107,6 +107,36 @@ def test_transfers_under_way():
     a.free()
 
 
+def test_a_loop_until_it_is_ready():
+    a = trireme.global_array((trireme.pe_count(), 100), "i4", tiles=(1, 100))
+    a.fill(trireme.pe())
+    trireme.barrier()
+    transfer = a.get(...)
+    while not transfer.ready():
+        pass
+    np.testing.assert_array_equal(transfer.wait()[:, 0], np.arange(trireme.pe_count()))
+    trireme.barrier()
+    a.free()
+
+
+def test_sections_may_overlap_what_they_come_from():
+    size = 1000 * trireme.pe_count()
+    a = trireme.global_array(size, "i8", tiles=1000)
+    tile = a.own_tiles()[0]
+    begin = tile.first[0]
+    tile.array[...] = np.arange(1000)
+    a[begin + 1:begin + 1000] = tile.array[:999]
+    np.testing.assert_array_equal(tile.array[1:], np.arange(999))
+    tile.array[...] = np.arange(1000)
+    a.accumulate(slice(begin + 1, begin + 1000), tile.array[:999])
+    np.testing.assert_array_equal(tile.array[1:], np.arange(1, 1000) + np.arange(999))
+    tile.array[...] = np.arange(1000)
+    a.get(slice(begin, begin + 999), out=tile.array[1:]).wait()
+    np.testing.assert_array_equal(tile.array[1:], np.arange(999))
+    trireme.barrier()
+    a.free()
+
+
 def test_empty_sections_and_arrays():
     a = trireme.global_array((4, 0), "i2")
     assert a[...].shape == (4, 0) and a.size == 0 and a.own_tiles() == []
