@@ -3,6 +3,13 @@
 
 #include "trireme/detail/require_cxx20.hpp"
 
+#include <array>
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <utility>
+
 #include "trireme/detail/arrays/requests.hpp"
 #include "trireme/future.hpp"
 
@@ -15,37 +22,37 @@ namespace tri {
 template <class T>
 class element_reference {
  public:
-  element_reference(T* here, arrays::local_array& array, const arrays::place& where)
-      : here_(here), array_(&array), where_(where) {}
+  /// One of this host, and one to be asked for by messages.
+  [[gnu::always_inline]] element_reference(T* here, arrays::local_array& array) : here_(here), array_(&array) {}
+  element_reference(arrays::local_array& array, const arrays::place& where)
+      : here_(nullptr), array_(&array), where_(where) {}
   element_reference(const element_reference&) = delete;
   ~element_reference() {}  // NOLINT(modernize-use-equals-default): so that it cannot go through `...`, as to printf
 
-  operator T() const { return read(); }  // NOLINT(google-explicit-constructor): as a reference
-  T read() const {
+  [[gnu::always_inline]] operator T() const { return read(); }  // NOLINT(google-explicit-constructor): as a reference
+  [[gnu::always_inline]] T read() const {
     if (here_ != nullptr) [[likely]] {
       arrays::access_that_may_be_waited_for();
       return arrays::load(here_);
     }
-    return get().get();
+    return ask();
   }
   future<T> get() const {
     future<T> result;
     if (here_ != nullptr) {
       result.get_promise().set(arrays::load(here_));
-    } else {
-      arrays::request<&arrays::serve_get<T>>(where_.pe, *array_, where_.offset, result.get_promise());
-      // On this host later stores could be direct, and overtake it.
-      if (array_->is_on_this_host(where_.pe)) arrays::note_unfenced(where_.pe);
+      return result;
     }
+    arrays::direct_attempt attempt;
+    if (array_->direct() != nullptr) attempt = get_directly(result.get_promise());
+    if (!attempt.has_begun) arrays::request_value(*array_, where_, result.get_promise(), attempt.wanted);
     return result;
   }
-  const element_reference& operator=(const T& value) const {
-    if (here_ != nullptr) [[likely]] {
+  [[gnu::always_inline]] const element_reference& operator=(const T& value) const {
+    if (here_ != nullptr) [[likely]]
       arrays::store(here_, value);
-      return *this;
-    }
-    arrays::request<&arrays::serve_put<T>>(where_.pe, *array_, where_.offset, value);
-    arrays::note_unfenced(where_.pe);
+    else
+      put(value);
     return *this;
   }
   const element_reference& operator=(const element_reference& other) const { return *this = other.read(); }
@@ -183,18 +190,64 @@ class element_reference {
   }
 
   /// The PE that has it.
-  int owner() const { return where_.pe; }
+  int owner() const {
+    return here_ == nullptr ? where_.pe : array_->owner_of(reinterpret_cast<const std::byte*>(here_));
+  }
   /// Its address, or null: it is on another host.
   T* local() const { return here_; }
 
  private:
-  const element_reference& update(arrays::update what, T value) const {
-    if (here_ != nullptr) [[likely]] {
-      arrays::apply(what, here_, value);
-      return *this;
+  /// Aligned, so that words are accessed whole.
+  struct bytes_of_value {
+    alignas(T) std::array<std::byte, sizeof(T)> all;
+  };
+  arrays::direct_run run_of(std::byte* local) const {
+    return {static_cast<std::uint64_t>(where_.offset) * sizeof(T), local, sizeof(T)};
+  }
+  arrays::direct_attempt get_directly(promise<T> to) const {
+    if (arrays::are_immediate(*array_)) {
+      bytes_of_value bytes;
+      const arrays::direct_attempt attempt = arrays::get_now(*array_, where_.pe, run_of(bytes.all.data()));
+      if (attempt.has_begun) to.set(std::bit_cast<T>(bytes.all));
+      return attempt;
     }
+    auto bytes = std::make_unique<bytes_of_value>();
+    const arrays::direct_run run = run_of(bytes->all.data());
+    return arrays::begin_get(*array_, where_.pe, {&run, 1},
+                             [to, bytes = std::move(bytes)] { to.set(std::bit_cast<T>(bytes->all)); });
+  }
+  // Requests are not part of the code of each access.
+  [[gnu::noinline]] T ask() const {
+    arrays::direct_attempt attempt;
+    if (array_->direct() != nullptr) {
+      arrays::access_that_may_be_waited_for();
+      bytes_of_value bytes;
+      attempt = arrays::get_now(*array_, where_.pe, run_of(bytes.all.data()));
+      if (attempt.has_begun) return std::bit_cast<T>(bytes.all);
+    }
+    future<T> result;
+    arrays::request_value(*array_, where_, result.get_promise(), attempt.wanted);
+    return result.get();
+  }
+  [[gnu::noinline]] void put(const T& value) const {
+    if (array_->direct() != nullptr) {
+      bytes_of_value bytes{std::bit_cast<std::array<std::byte, sizeof(T)>>(value)};
+      const arrays::direct_attempt attempt = arrays::put_value(*array_, where_.pe, run_of(bytes.all.data()));
+      if (attempt.has_begun) return;
+      arrays::want_address_with_fence(*array_, where_.pe, attempt.wanted);
+    }
+    arrays::request<&arrays::serve_put<T>>(where_.pe, *array_, where_.offset, value);
+    arrays::note_unfenced(where_.pe);
+  }
+  [[gnu::noinline]] void ask_for(arrays::update what, T value) const {
     arrays::request<&arrays::serve_update<T>>(where_.pe, *array_, where_.offset, value, what);
     arrays::note_unfenced(where_.pe);
+  }
+  [[gnu::always_inline]] const element_reference& update(arrays::update what, T value) const {
+    if (here_ != nullptr) [[likely]]
+      arrays::apply(what, here_, value);
+    else
+      ask_for(what, value);
     return *this;
   }
   T fetch(arrays::update what, T value) const {
@@ -217,7 +270,7 @@ class element_reference {
   }
   T* here_;
   arrays::local_array* array_;
-  arrays::place where_;
+  arrays::place where_{-1, 0};  // of one that is not here
 };
 
 }  // namespace tri

@@ -43,6 +43,8 @@ class arena_space {
   arena::heap& heap() { return *heap_; }
   std::size_t window_bytes() const { return options_.window_bytes; }
   int local_rank() const { return local_rank_; }
+  /// The file of the own window.
+  int own_file() const { return files_[static_cast<std::size_t>(local_rank_)]; }
   int windows() const { return static_cast<int>(windows_.size()); }
   /// The structure published by the process with that local rank (see publish), or null.
   void* root_of(int local_rank) const {

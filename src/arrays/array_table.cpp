@@ -8,6 +8,8 @@
 #include <stdexcept>
 #include <utility>
 
+#include "arrays/direct/direct_accesses.hpp"
+#include "arrays/direct/remote_addresses.hpp"
 #include "arrays/host_directory.hpp"
 #include "arrays/outstanding_requests.hpp"
 #include "objects/messages/held_messages.hpp"
@@ -61,7 +63,7 @@ host_directory& directory_of_host() {
 
 array_table::~array_table() {
   early_.clear();
-  for (const auto& [id, array] : std::exchange(arrays_, {})) free_piece(*array);
+  for (const auto& [id, array] : std::exchange(arrays_, {})) free_piece(*array, at::end);
 }
 
 std::shared_ptr<local_array> array_table::find(array_id id) const {
@@ -86,6 +88,7 @@ void array_table::enter(const std::shared_ptr<local_array>& array) {
   array->seen_ = std::make_unique<std::byte*[]>(pes);
   array->first_pe_of_host_ = here.job().first_pe_of_host();
   array->pes_of_host_ = pes;
+  array->direct_ = direct_accesses::here();
   arrays_.emplace(array->id(), array);
 }
 
@@ -97,22 +100,31 @@ void array_table::make_piece(local_array& array) {
   auto* const memory = static_cast<std::byte*>(arena::allocate(bytes));
   std::memset(memory, 0, bytes);  // by its PE: the pages lie on its node of the machine
   array.own_piece_ = memory;
+  if (remote_addresses* const addresses = remote_addresses::of_process(); addresses != nullptr)
+    addresses->add_piece(array.id(), here.number(), memory, bytes);
   // First what has waited: what others do by themselves, as soon as they see the piece, comes later.
   run_early(array.id());
   // release: the zeros, and that. pairs: array.piece
   array.pieces_[here.job().host_pe_number(here.number())].store(memory, std::memory_order_release);
 }
 
-void array_table::free_piece(local_array& array) {
+// Other hosts may know the address of the memory: then it is released when they have given it up. At the end of a job
+// nothing is accessed any more, and no message would arrive.
+void array_table::free_piece(local_array& array, at when) {
   if (array.shared_ == nullptr) return;
   const sched::pe& here = sched::this_pe();
   // relaxed: the program, or the barrier of a free by all, orders the accesses of others
   array.pieces_[here.job().host_pe_number(here.number())].store(nullptr, std::memory_order_relaxed);
-  if (array.own_piece_ != nullptr) arena::release(std::exchange(array.own_piece_, nullptr));
+  if (array.own_piece_ != nullptr) {
+    std::byte* const memory = std::exchange(array.own_piece_, nullptr);
+    remote_addresses* const addresses = when == at::end ? nullptr : remote_addresses::of_process();
+    if (addresses == nullptr || addresses->free_piece(array.id(), here.number())) arena::release(memory);
+  }
   array.freed_ = true;
   array.pes_of_host_ = 0;  // handles that are left find no piece
   array.pieces_ = nullptr;
   array.seen_.reset();
+  array.forget_addresses();
   directory_of_host().leave(*std::exchange(array.shared_, nullptr));
   freed_[partition_of(array.id())].insert(number_in_partition(array.id()));
   arrays_.erase(array.id());
@@ -186,6 +198,18 @@ std::string describe(array_id id) {
   return fmt::format("global array {} of those made by PE {}", number, partition_of(id) - 1);
 }
 
+std::int32_t local_array::owner_of(const std::byte* element) const {
+  for (std::uint32_t on_host = 0; on_host < pes_of_host_; ++on_host) {
+    const std::int32_t pe = first_pe_of_host_ + static_cast<std::int32_t>(on_host);
+    const auto bytes = static_cast<std::uintptr_t>(elements_on(pe)) * bytes_of_element_;
+    const std::byte* const piece = seen_[on_host];
+    if (piece != nullptr && reinterpret_cast<std::uintptr_t>(element) - reinterpret_cast<std::uintptr_t>(piece) < bytes)
+      return pe;
+  }
+  report_freed();
+}
+
+void report_nameless() { throw std::logic_error("global array: this handle names no array"); }
 void report_unknown(array_id id) {
   if (id == 0) throw std::logic_error("a global pointer that names no array was dereferenced");
   if (was_freed(id)) throw std::logic_error(describe(id) + " was freed");

@@ -34,7 +34,7 @@ class array_table {
   bool was_freed(array_id id) const;
   void enter(const std::shared_ptr<local_array>& array);
   void make_piece(local_array& array);
-  void free_piece(local_array& array);
+  void free_piece(local_array& array) { free_piece(array, at::run); }
   /// The same for one that this PE may not have met yet: then it will not make it.
   void free_by_name(array_id id);
   /// Keeps a request of PE `source` until this PE has made its piece of the array, or freed it.
@@ -48,6 +48,8 @@ class array_table {
     os::unique_function<void()> run;
   };
   void run_early(array_id id);
+  enum class at : std::uint8_t { run, end };
+  void free_piece(local_array& array, at when);
   std::string describe_waiting() const;
 
   bool reports_ = false;  // to the stall report

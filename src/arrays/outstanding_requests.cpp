@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "arrays/array_table.hpp"
+#include "arrays/direct/direct_accesses.hpp"
 #include "sched/remote/host_records.hpp"
 #include "trireme/detail/objects/pe_objects.hpp"
 #include "trireme/run.hpp"
@@ -41,9 +42,24 @@ void fence_answered_here(std::uint64_t number, std::int32_t pe) {
   outstanding_requests::here().fence_answered(number, pe);
 }
 
+void fence_answered_with_address(std::uint64_t number, std::int32_t pe, address_in_reply address) {
+  if (remote_addresses* const addresses = remote_addresses::of_process(); addresses != nullptr)
+    addresses->take(address);
+  outstanding_requests::here().fence_answered(number, pe);
+}
+
+/// The array and the chunk whose address the answer is to bring; or no_chunk.
+using fence_arguments = std::tuple<array_id, std::uint32_t>;
+
 void serve_fence(sched::pe& here, sched::envelope& message) {
-  const auto answer = [source = static_cast<int>(message.source), number = message.element, pe = here.serves()] {
-    tri::send<&fence_answered_here>(source, number, pe);
+  objects::unpacked_arguments<fence_arguments> arguments(message);
+  const auto answer = [source = static_cast<int>(message.source), number = message.element, pe = here.serves(),
+                       wanted = arguments.values()] {
+    const address_in_reply address = address_for(source, std::get<0>(wanted), pe, std::get<1>(wanted));
+    if (address.key == 0)
+      tri::send<&fence_answered_here>(source, number, pe);
+    else
+      tri::send<&fence_answered_with_address>(source, number, pe, address);
   };
   if (here.serves() != here.number()) return answer();  // nothing waits at the receiver
   array_table::here().when_none_waits_of(static_cast<int>(message.source), answer);
@@ -55,12 +71,14 @@ bool may_serve_fence(const sched::pe& here, const sched::envelope&, int receiver
 }
 const std::uint32_t fence_handler =
     sched::register_handler(&serve_fence, "fence of global arrays", nullptr, nullptr, nullptr, nullptr, nullptr,
-                            objects::form_of<std::tuple<>>(), &may_serve_fence);
+                            objects::form_of<fence_arguments>(), &may_serve_fence);
 
 }  // namespace
 
 void outstanding_requests::fence(os::unique_function<void()> done) {
-  std::atomic_thread_fence(std::memory_order_seq_cst);  // direct accesses before it, on this host
+  direct_accesses* const direct = direct_accesses::here();
+  if (direct != nullptr) direct->end_all();
+  std::atomic_thread_fence(std::memory_order_seq_cst);  // direct accesses before it
   last_unfenced_ = -1;
   auto asked = std::exchange(unfenced_, {});
   for (const auto& [pe, fences] : asked_) asked.insert(pe);  // what an earlier fence waits for, this one waits for, too
@@ -69,9 +87,12 @@ void outstanding_requests::fence(os::unique_function<void()> done) {
   const std::uint64_t number = ++numbers_;
   fences_.emplace(number, pending_fence{asked.size(), std::move(done)});
   sched::pe& here = sched::this_pe();
-  for (const std::int32_t pe : asked)
+  for (const std::int32_t pe : asked) {
+    const fence_arguments wanted = direct == nullptr ? fence_arguments(0, no_chunk) : direct->take_wanted(pe);
     objects::post_packed(here, pe, fence_handler, 0, number,
-                         objects::pack_arguments<std::tuple<>>(here, here.is_in_this_process(pe), false));
+                         objects::pack_arguments<fence_arguments>(here, here.is_in_this_process(pe), false,
+                                                                  std::get<0>(wanted), std::get<1>(wanted)));
+  }
 }
 
 void outstanding_requests::fence_in_turn(os::unique_function<void()> done) {

@@ -6,6 +6,7 @@
 
 #include "arrays/array_table.hpp"
 #include "arrays/barrier_of_all.hpp"
+#include "arrays/direct/direct_accesses.hpp"
 #include "arrays/outstanding_requests.hpp"
 
 namespace tri::arrays {
@@ -75,7 +76,10 @@ future<void> fence_of_pe() {
   return result;
 }
 
-bool nothing_is_unfenced() { return outstanding_requests::here().nothing_is_unfenced(); }
+bool nothing_is_unfenced() {
+  if (direct_accesses* const direct = direct_accesses::here()) direct->end_all();
+  return outstanding_requests::here().nothing_is_unfenced();
+}
 
 // Barriers and frees of all begin in the order in which the program calls them: their fences may end in another.
 future<void> barrier_of_all() {
@@ -122,6 +126,14 @@ void take_section(std::uint64_t number, std::int32_t pe, buffer<std::byte> bytes
 }
 void take_acknowledgement(std::uint64_t number, std::string fault) {
   outstanding_requests::here().answer_transfer(number, [&](section_transfer&) { return std::move(fault); });
+}
+void take_section_and_address(std::uint64_t number, address_in_reply address, buffer<std::byte> bytes) {
+  reading_answered(address.pe, &address);
+  take_section(number, address.pe, std::move(bytes));
+}
+void take_fault_of_section(std::uint64_t number, std::string fault, std::int32_t pe) {
+  reading_answered(pe, nullptr);
+  take_acknowledgement(number, std::move(fault));
 }
 
 }  // namespace tri::arrays

@@ -9,7 +9,10 @@ namespace tri::config {
 enum class allocator_kind : std::uint8_t { caches, locked };
 // Who is at the network: PEs without work; a thread that receives while all send; a thread alone (Mei 2012, 6.1.1).
 enum class communication_thread : std::uint8_t { off, on, funnelled };
-enum class wire_library : std::uint8_t { automatic, tcp, ucx, mpi };      // "auto" is a keyword
+enum class wire_library : std::uint8_t { automatic, tcp, ucx, mpi };  // "auto" is a keyword
+// Direct access to array memory of other hosts, and how much of it is registered at once (arrays/addresses).
+enum class remote_memory_access : std::uint8_t { off, emulated };
+enum class registration_choice : std::uint8_t { everything, chunks };
 enum class idle_policy : std::uint8_t { automatic, spin, yield, sleep };  // "auto" is a keyword
 
 }  // namespace tri::config

@@ -520,6 +520,7 @@ void process_runtime::print_counters() const {
     text += '\n';
   }
   if (wire_ != nullptr) text += wire_->report() + '\n';
+  for (const auto& reporter : counter_reporters_) text += reporter() + '\n';
   std::fputs(text.c_str(), stderr);
 }
 

@@ -72,6 +72,11 @@ class process_runtime final : public runtime {
     stall_reporters_.push_back(std::move(reporter));
   }
 
+  /// A further line of `--tri-counters`, of a layer above; called after the last message. One thread at a time.
+  void add_counter_reporter(os::unique_function<std::string()> reporter) {
+    counter_reporters_.push_back(std::move(reporter));
+  }
+
   void stop_all(pe& here, int exit_status);  ///< handler of the request, on PE 0
   void stop_here(int exit_status);           ///< handler of the decision, on local PE 0 of each process
   /// Called now and then by a PE whose program waits for a result: ends the job when none can come any more.
@@ -128,6 +133,7 @@ class process_runtime final : public runtime {
   struct pe_barriers;
   std::unique_ptr<pe_barriers> phase_;  // the PEs of this process start and end together
   std::vector<os::unique_function<std::string()>> stall_reporters_;
+  std::vector<os::unique_function<std::string()>> counter_reporters_;
   struct stall_watch;
   std::unique_ptr<stall_watch> stall_;
 };

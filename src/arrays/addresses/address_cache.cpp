@@ -13,7 +13,7 @@ constexpr std::size_t most_entries_ever = std::size_t{1} << 24U;
 }  // namespace
 
 address_cache::address_cache(std::size_t hosts, const address_cache_options& options)
-    : seen_(hosts), is_on_(options.is_on), caches_puts_(options.caches_puts) {
+    : hosts_(hosts), is_on_(options.is_on), caches_puts_(options.caches_puts) {
   if (options.most_entries == 0 || options.most_entries > most_entries_ever)
     throw std::invalid_argument("address cache: " + std::to_string(options.most_entries) + " entries; it has 1 to " +
                                 std::to_string(most_entries_ever) + ", or is turned off");
@@ -55,11 +55,10 @@ bool address_cache::evict() {
 }
 
 void address_cache::on_reply(host_number from, const reply_address& reply) {
-  if (from >= seen_.size())
-    throw address_protocol_error(from, reply.array, reply.chunk,
-                                 "there are only " + std::to_string(seen_.size()) + " hosts");
+  if (from >= hosts_)
+    throw address_protocol_error(from, reply.array, reply.chunk, "there are only " + std::to_string(hosts_) + " hosts");
   if (!is_on_) return;
-  if (reply.epoch < seen_[from]) {
+  if (reply.epoch < seen_epoch(from)) {
     ++count_.late_replies;
     return;
   }
@@ -88,11 +87,12 @@ void address_cache::on_reply(host_number from, const reply_address& reply) {
 }
 
 std::optional<outgoing_acknowledgement> address_cache::on_invalidation(host_number from, const invalidation& message) {
-  if (from >= seen_.size())
+  if (from >= hosts_)
     throw address_protocol_error(from, message.array, message.chunk,
-                                 "there are only " + std::to_string(seen_.size()) + " hosts");
+                                 "there are only " + std::to_string(hosts_) + " hosts");
   ++count_.invalidations;
-  seen_[from] = std::max(seen_[from], message.epoch);
+  invalidation_epoch& seen = seen_[from];
+  seen = std::max(seen, message.epoch);
   const std::size_t slot = slot_of({.array = message.array, .host = from, .chunk = message.chunk});
   if (const cache_entry_number found = slots_[slot]; found != none) {
     hide(slot);

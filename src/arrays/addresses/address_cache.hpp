@@ -1,8 +1,8 @@
 // The addresses of remote array memory that one host has come to know (Farreras 2008, chapter 6): with an address and
 // its key a get or put is an access of the network adapter, without any work of the target's processor. A hash table
 // with a fixed number of entries; the least recently used one makes room. A pure state machine: replies and
-// invalidations in, acknowledgements out; no allocation after construction. One thread at a time. One cache for each
-// transport.
+// invalidations in, acknowledgements out; its memory does not depend on the number of hosts, but for a word for each
+// that has invalidated something. One thread at a time. One cache for each transport.
 //
 // Invariant: an entry that can be found is valid at the target, and stays valid until this host has acknowledged its
 // invalidation. It acknowledges when no operation uses the entry. The README says why.
@@ -12,6 +12,7 @@
 #include <cstdint>
 #include <limits>
 #include <optional>
+#include <unordered_map>
 #include <vector>
 
 #include "arrays/addresses/address_messages.hpp"
@@ -95,7 +96,10 @@ class address_cache {
       visit(entries_[i].key, entries_[i].where, entries_[i].uses);
   }
   /// The highest epoch that has come from this host with an invalidation.
-  invalidation_epoch seen_epoch(host_number host) const { return seen_[host]; }
+  invalidation_epoch seen_epoch(host_number host) const {
+    const auto seen = seen_.find(host);
+    return seen == seen_.end() ? 0 : seen->second;
+  }
   /// The entry's key, whether or not it can be found.
   const address_key& key_of(cache_entry_number number) const { return entries_[number].key; }
 
@@ -148,7 +152,8 @@ class address_cache {
 
   std::vector<entry> entries_;
   std::vector<cache_entry_number> slots_;  // open addressing with linear probing
-  std::vector<invalidation_epoch> seen_;   // by host
+  std::size_t hosts_;
+  std::unordered_map<host_number, invalidation_epoch> seen_;  // of hosts that have invalidated something
   unsigned shift_ = 0;
   cache_entry_number newest_ = none;
   cache_entry_number oldest_ = none;

@@ -122,6 +122,11 @@ std::optional<array_handle> registration_table::next_freed() {
   return array;
 }
 
+std::size_t registration_table::freed_waiting() const {
+  return static_cast<std::size_t>(
+      std::count_if(parts_.begin(), parts_.end(), [](const auto& part) { return part.second.is_freed; }));
+}
+
 // ---- registering
 
 // Nothing goes before it is sure that enough can go.

@@ -88,6 +88,8 @@ class registration_table {
   /// Registered or leaving.
   std::size_t registered() const { return registered_; }
   std::size_t leaving() const { return leaving_; }
+  /// Arrays that were freed, and whose memory may not be given back yet.
+  std::size_t freed_waiting() const;
   /// Rises with each invalidation that begins.
   invalidation_epoch epoch() const { return epoch_; }
   const counters& count() const { return count_; }

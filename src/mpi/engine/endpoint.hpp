@@ -41,7 +41,8 @@ struct endpoint_counters {
   std::atomic<std::uint64_t> pieces_received_for_others{0};
   std::atomic<std::uint64_t> offers{0};  // messages that it has offered to another host
   std::atomic<std::uint64_t> sleeps{0};
-  std::atomic<std::uint64_t> waited_ticks{0};  // these three only where engine_options::measures_time
+  std::atomic<std::uint64_t> woken_helpers{0};  // sleeping ranks that it woke for a large copy
+  std::atomic<std::uint64_t> waited_ticks{0};   // these three only where engine_options::measures_time
   std::atomic<std::uint64_t> helped_ticks{0};
   std::atomic<std::uint64_t> slept_ticks{0};
 

@@ -302,6 +302,7 @@ class engine {
   bool post_copy(receive_record& to, std::size_t bytes);
   bool finish_copies();
   void leave_copies_to_senders();
+  void wake_helpers(std::size_t bytes, std::uint32_t useful);
   void count_received(endpoint& owner);
   void copy_later(copy_list& later, send_record& from, receive_record& to);
   void account(endpoint& owner, std::int64_t bytes);

@@ -18,6 +18,8 @@ const board::operation_id copy_operation =
     board::operation_table::of_process().chunks.add("mpi: copy the bytes of a message", &copy_entry);
 
 constexpr int polls_before_yielding = 1000;
+// The time in which a copy takes this many bytes is longer than the time in which a sleeping rank comes.
+constexpr std::size_t bytes_to_wake_for = std::size_t{1} << 20;
 // The chunks as far from the end as these are from the beginning; chunks begin at the same places.
 std::pair<std::uint64_t, std::uint64_t> counted_from_the_end(std::uint64_t first, std::uint64_t last,
                                                              const board::task_view& task) {
@@ -96,6 +98,7 @@ bool engine::post_copy(receive_record& to, std::size_t bytes) {
   if (!posted.handle) return false;
   endpoint_counters::add(own_.counters.chunks_shared, board::chunk_count(bytes, task.chunk));
   copies_on_board_[open_copies_++] = {posted.handle, sender};  // the records may be gone already
+  wake_helpers(bytes, posted.useful_helpers);
   return true;
 }
 
@@ -158,12 +161,27 @@ bool engine::run_together(board::operation_id operation, const task_arguments& a
   if (endpoints_.size() == 1) return false;
   const board::post_result posted = board_.post(shared_task(operation, arguments, bytes));
   if (!posted.handle) return false;
+  wake_helpers(bytes, posted.useful_helpers);
   finish(posted.handle, [] { sched_yield(); });
   return true;
 }
 
+// Ranks that have waited for long sleep, and posting on the board wakes none. With more ranks than cores the core of a
+// sleeper may have other work.
+void engine::wake_helpers(std::size_t bytes, std::uint32_t useful) {
+  if (options_.oversubscribed) return;
+  std::uint64_t wanted = std::min<std::uint64_t>(useful, bytes / bytes_to_wake_for);
+  for (std::size_t step = 1; wanted > 0 && step < endpoints_.size(); ++step) {
+    endpoint& other = *endpoints_[(number_ + step) % endpoints_.size()];
+    if (!other.inbox.is_asleep() || (has_domains_ && is_far(other.domain, own_.domain))) continue;
+    other.inbox.wake();
+    endpoint_counters::add(own_.counters.woken_helpers);
+    --wanted;
+  }
+}
+
 // We return to computing: a sender that waits for its message to leave copies it. It may sleep, and posting on the
-// board wakes no one.
+// board wakes few or none.
 void engine::leave_copies_to_senders() {
   for (std::size_t i = 0; i < open_copies_;) {
     if (board_.finished(copies_on_board_[i].task)) {

@@ -318,9 +318,31 @@ TEST(shared_work, copies_and_reductions_are_done_once) {
       }
       done.store(true);
     }
-    // The others help. Nothing posted on the board wakes a rank, so they must not sleep until a message comes.
+    // The others help, and sleep for short times only.
     mine.wait([&] { return done.load(); }, true);
   });
+}
+
+// They have waited for long, and no message comes for them.
+TEST(shared_work, wakes_sleeping_ranks_for_large_copies) {
+  constexpr std::size_t bytes = std::size_t{4} << 20;
+  std::vector<std::byte> from(bytes, std::byte{1}), to(bytes);
+  std::uint64_t woken = 0, woken_for_little = 0;
+  on_window_of(3, {}, [&](engine& mine, window_ranks& view, auto& wait) {
+    if (mine.number() == 0) {
+      for (const std::uint32_t rank : {1u, 2u})
+        while (!mine.endpoint_of(rank).inbox.is_asleep()) std::this_thread::yield();
+      const auto& count = mine.own().counters.woken_helpers;
+      EXPECT_TRUE(copy_together(mine, to.data(), from.data(), bytes / 8));
+      woken_for_little = count.load();
+      EXPECT_TRUE(copy_together(mine, to.data(), from.data(), bytes));
+      woken = count.load();
+      EXPECT_EQ(to, from);
+    }
+    view.barrier(wait);
+  });
+  EXPECT_EQ(woken_for_little, 0u);
+  EXPECT_EQ(woken, 2u);
 }
 
 TEST(attached_regions, are_found_while_others_come_and_go) {

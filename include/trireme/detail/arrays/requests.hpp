@@ -15,6 +15,7 @@
 #include <type_traits>
 #include <utility>
 
+#include "trireme/detail/arrays/direct_access.hpp"
 #include "trireme/detail/arrays/element_access.hpp"
 #include "trireme/detail/arrays/local_array.hpp"
 #include "trireme/detail/os/unique_function.hpp"
@@ -74,6 +75,7 @@ template <auto Function, class... A>
 void request(std::int32_t pe, const local_array& array, A&&... arguments) {
   auto& here = sched::this_pe();
   using handled = request_handler<Function>;
+  if (array.direct() != nullptr) end_direct_accesses(array, pe);
   objects::post_packed(here, pe, handled::handler, array.short_digest(), array.id(),
                        objects::pack_arguments<typename handled::tuple>(here, here.is_in_this_process(pe), false,
                                                                         std::forward<A>(arguments)...));
@@ -108,6 +110,9 @@ void notify_all(array_id id, const A&... arguments) {
   here.send_to_other_hosts(message);
 }
 
+/// A fence has to ask this PE.
+void note_unfenced(std::int32_t pe);
+
 template <class T, class Use>
 void at_element(const asked_array& id, std::int32_t source, std::int64_t offset, Use&& use) {
   const std::int32_t owner = sched::this_pe().serves();
@@ -124,6 +129,50 @@ void serve_get(asked_array id, std::int32_t source, std::int64_t offset, promise
     to.set(load(place));
   });
 }
+
+// The same where addresses are cached (direct_access.hpp): the answer ends the reading, and brings an address if there
+// is one.
+template <class T>
+void take_value(promise<T> to, T value, std::int32_t pe) {
+  reading_answered(pe, nullptr);
+  to.set(value);
+}
+template <class T>
+void take_value_and_address(promise<T> to, T value, address_in_reply address) {
+  reading_answered(address.pe, &address);
+  to.set(value);
+}
+template <class T>
+void take_fault(promise<T> to, std::string fault, std::int32_t pe) {
+  reading_answered(pe, nullptr);
+  to.fail(fault);
+}
+template <class T>
+void serve_get_with_address(asked_array id, std::int32_t source, std::int64_t offset, promise<T> to,
+                            std::uint32_t chunk) {
+  const std::int32_t owner = sched::this_pe().serves();
+  at_element<T>(id, source, offset, [=](T* place, const std::string& fault) {
+    if (place == nullptr) return tri::send<&take_fault<T>>(source, to, fault, owner);
+    const address_in_reply address = address_for(source, id.id, owner, chunk);
+    if (address.key == 0)
+      tri::send<&take_value<T>>(source, to, load(place), owner);
+    else
+      tri::send<&take_value_and_address<T>>(source, to, load(place), address);
+  });
+}
+/// The ordinary request for an element, after the attempt at a direct access if there was one.
+template <class T>
+void request_value(local_array& array, const place& where, promise<T> to, std::uint32_t wanted) {
+  if (array.direct() == nullptr) {
+    request<&serve_get<T>>(where.pe, array, where.offset, to);
+  } else {
+    request<&serve_get_with_address<T>>(where.pe, array, where.offset, to, wanted);
+    note_reading(array, where.pe);
+  }
+  // On this host later stores could be direct, and overtake it.
+  if (array.is_on_this_host(where.pe)) note_unfenced(where.pe);
+}
+
 template <class T>
 void serve_put(asked_array id, std::int32_t source, std::int64_t offset, T value) {
   at_element<T>(id, source, offset, [value](T* place, const std::string& fault) {
@@ -164,8 +213,6 @@ inline void access_that_may_be_waited_for() {
     run_some_messages();
 }
 
-/// A fence has to ask this PE.
-void note_unfenced(std::int32_t pe);
 /// No put or update of this PE is under way.
 bool nothing_is_unfenced();
 /// Ready when all puts and updates of this PE have been run where they went.

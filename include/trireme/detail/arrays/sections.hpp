@@ -2,10 +2,12 @@
 // a part elsewhere.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
 #include <memory>
+#include <span>
 #include <string>
 #include <utility>
 
@@ -97,6 +99,46 @@ void unpack_section(const layout<N>& where, const region<N>& box, std::int32_t p
   });
 }
 
+/// The part of a section on one PE as runs of bytes that lie without gaps there and here, for direct accesses.
+class section_runs {
+ public:
+  /// `local`: of the first element of the section, row by row.
+  template <int N>
+  section_runs(const layout<N>& where, const region<N>& box, std::int32_t pe, std::size_t bytes_of_element,
+               std::byte* local) {
+    const position<N> strides = row_major_strides(box.extents());
+    where.for_each_piece(box, [&](const tile_piece<N>& part) {
+      if (part.pe == pe && !are_too_many_) add(part, strides, where.strides_in_tile(), bytes_of_element, local);
+    });
+  }
+  /// There are more than direct accesses are worth.
+  bool are_too_many() const { return are_too_many_; }
+  std::span<const direct_run> all() const { return {runs_.data(), count_}; }
+
+ private:
+  template <int N>
+  void add(const tile_piece<N>& part, const position<N>& strides, const position<N>& strides_there,
+           std::size_t bytes_of_element, std::byte* local) {
+    const auto size = static_cast<std::int64_t>(bytes_of_element);
+    std::int64_t run = part.extents[N - 1];
+    int outer = N - 1;  // dimensions between whose elements there are gaps
+    while (outer > 0 && strides[outer - 1] == run && strides_there[outer - 1] == run) run *= part.extents[--outer];
+    if (run == 0 || part.extents.volume() / run > static_cast<std::int64_t>(most_direct_runs - count_)) {
+      are_too_many_ = run != 0;
+      return;
+    }
+    position<N> at;
+    do
+      runs_[count_++] = {static_cast<std::uint64_t>((part.offset + dot(at, strides_there)) * size),
+                         local + (part.region_offset + dot(at, strides)) * size,
+                         static_cast<std::uint64_t>(run * size)};
+    while (next_position(at, part.extents, outer));
+  }
+  std::array<direct_run, most_direct_runs> runs_;
+  std::size_t count_ = 0;
+  bool are_too_many_ = false;
+};
+
 /// A section under way, on the PE that asked for it.
 class section_transfer {
  public:
@@ -128,6 +170,9 @@ std::uint64_t add_transfer(std::unique_ptr<section_transfer> transfer);
 /// The answers.
 void take_section(std::uint64_t number, std::int32_t pe, buffer<std::byte> bytes);
 void take_acknowledgement(std::uint64_t number, std::string fault);
+/// Those where addresses are cached: they end the reading, and bring an address if there is one.
+void take_section_and_address(std::uint64_t number, address_in_reply address, buffer<std::byte> bytes);
+void take_fault_of_section(std::uint64_t number, std::string fault, std::int32_t pe);
 
 template <int N>
 class section_get final : public section_transfer {
@@ -171,16 +216,60 @@ typed_array<N>* as_typed(local_array* array, const region<N>& box, std::string& 
 }
 
 template <int N>
+buffer<std::byte> pack_own_part(const typed_array<N>& array, const region<N>& box, std::int32_t owner,
+                                const std::byte* piece) {
+  const auto size = array.bytes_of_element();
+  const auto from = [&](const tile_piece<N>& part) { return piece + part.offset * static_cast<std::int64_t>(size); };
+  return pack_section(array.where(), box, owner, size, array.where().strides_in_tile(), from);
+}
+template <int N>
 void serve_section_get(asked_array id, std::int32_t source, region<N> box, std::uint64_t number) {
   const std::int32_t owner = sched::this_pe().serves();
   with_piece(id, source, [=](local_array* array, std::byte* piece, std::string fault) {
     const auto* const typed = as_typed<N>(array, box, fault);
     if (typed == nullptr) return tri::send<&take_acknowledgement>(source, number, std::move(fault));
-    const std::size_t size = array->bytes_of_element();
-    const auto from = [&](const tile_piece<N>& part) { return piece + part.offset * static_cast<std::int64_t>(size); };
-    tri::send<&take_section>(source, number, owner,
-                             pack_section(typed->where(), box, owner, size, typed->where().strides_in_tile(), from));
+    tri::send<&take_section>(source, number, owner, pack_own_part(*typed, box, owner, piece));
   });
+}
+template <int N>
+void serve_section_get_with_address(asked_array id, std::int32_t source, region<N> box, std::uint64_t number,
+                                    std::uint32_t chunk) {
+  const std::int32_t owner = sched::this_pe().serves();
+  with_piece(id, source, [=](local_array* array, std::byte* piece, std::string fault) {
+    const auto* const typed = as_typed<N>(array, box, fault);
+    if (typed == nullptr) return tri::send<&take_fault_of_section>(source, number, std::move(fault), owner);
+    address_in_reply address = address_for(source, id.id, owner, chunk);
+    address.pe = owner;
+    tri::send<&take_section_and_address>(source, number, address, pack_own_part(*typed, box, owner, piece));
+  });
+}
+/// Asks for a part of a section, directly or by a request.
+template <int N>
+void request_section(std::int32_t pe, typed_array<N>& array, const region<N>& box, std::byte* to,
+                     std::uint64_t number) {
+  if (array.direct() == nullptr) {
+    request<&serve_section_get<N>>(pe, array, box, number);
+  } else {
+    direct_attempt attempt;
+    if (const section_runs runs(array.where(), box, pe, array.bytes_of_element(), to); !runs.are_too_many())
+      attempt = begin_get(array, pe, runs.all(), [number] { take_acknowledgement(number, {}); });
+    if (attempt.has_begun) return;
+    request<&serve_section_get_with_address<N>>(pe, array, box, number, attempt.wanted);
+    note_reading(array, pe);
+  }
+  // On this host later stores could be direct, and overtake it.
+  if (array.is_on_this_host(pe)) note_unfenced(pe);
+}
+/// Puts a part of a section directly; false: it takes a request.
+template <int N>
+bool put_section_directly(std::int32_t pe, typed_array<N>& array, const region<N>& box, const std::byte* from,
+                          std::uint64_t number) {
+  if (array.direct() == nullptr) return false;
+  const section_runs runs(array.where(), box, pe, array.bytes_of_element(), const_cast<std::byte*>(from));
+  if (runs.are_too_many()) return false;
+  const direct_attempt attempt = begin_put(array, pe, runs.all(), [number] { take_acknowledgement(number, {}); });
+  if (!attempt.has_begun) want_address_with_fence(array, pe, attempt.wanted);
+  return attempt.has_begun;
 }
 
 /// Adds the values of a section to its elements.

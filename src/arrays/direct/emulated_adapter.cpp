@@ -1,0 +1,136 @@
+#include "arrays/direct/emulated_adapter.hpp"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <stdexcept>
+
+#include "trireme/index.hpp"
+
+namespace tri::arrays {
+namespace {
+
+// relaxed: an adapter orders nothing but its own accesses; fences and messages order them for the programs.
+template <class Word>
+void copy_word(std::byte* to, const std::byte* from) {
+  const Word value = __atomic_load_n(reinterpret_cast<const Word*>(from), __ATOMIC_RELAXED);
+  __atomic_store_n(reinterpret_cast<Word*>(to), value, __ATOMIC_RELAXED);
+}
+
+template <class Word>
+bool is_word(const std::byte* to, const std::byte* from, std::size_t bytes) {
+  return bytes == sizeof(Word) && reinterpret_cast<std::uintptr_t>(to) % sizeof(Word) == 0 &&
+         reinterpret_cast<std::uintptr_t>(from) % sizeof(Word) == 0;
+}
+
+void copy_bytes(std::byte* to, const std::byte* from, std::size_t bytes) {
+  if (is_word<std::uint64_t>(to, from, bytes)) return copy_word<std::uint64_t>(to, from);
+  if (is_word<std::uint32_t>(to, from, bytes)) return copy_word<std::uint32_t>(to, from);
+  if (is_word<std::uint16_t>(to, from, bytes)) return copy_word<std::uint16_t>(to, from);
+  if (is_word<std::uint8_t>(to, from, bytes)) return copy_word<std::uint8_t>(to, from);
+  std::memcpy(to, from, bytes);
+}
+
+}  // namespace
+
+emulated_adapter::emulated_adapter(key_table& keys, const std::byte* file_begin, const registration_limits& limits)
+    : keys_(keys), file_begin_(reinterpret_cast<std::uintptr_t>(file_begin)), registration_(limits) {
+  for (std::size_t i = key_table::slots; i-- > 0;) free_.push_back(static_cast<std::uint32_t>(i));
+}
+
+// A key is the number of the registration and its slot, so that it is never used again.
+std::optional<remote_address> emulated_adapter::register_memory(std::uint64_t begin, std::uint64_t bytes) {
+  if (free_.empty()) return std::nullopt;
+  const std::optional<remote_address> made = registration_.register_memory(begin - file_begin_, bytes);
+  if (!made) return std::nullopt;
+  const std::uint32_t slot = free_.back();
+  free_.pop_back();
+  const registration_key key = made->key * key_table::slots + slot;
+  key_table::slot& of = keys_.of(key);
+  of.begin.store(made->address, std::memory_order_relaxed);  // relaxed, both: before the key
+  of.bytes.store(bytes, std::memory_order_relaxed);
+  of.key.store(key, std::memory_order_release);  // pairs: key_table.key
+  return remote_address{.address = made->address, .key = key};
+}
+
+void emulated_adapter::deregister_memory(const remote_address& where) {
+  key_table::slot& of = keys_.of(where.key);
+  if (of.key.load(std::memory_order_relaxed) == where.key) {  // relaxed: written by this thread, or under its lock
+    of.key.store(0, std::memory_order_release);               // pairs: key_table.key
+    free_.push_back(static_cast<std::uint32_t>(where.key % key_table::slots));
+  }
+  registration_.deregister_memory({.address = where.address, .key = where.key / key_table::slots});
+}
+
+remote_window::remote_window(std::int32_t pid, std::int32_t file, std::uint64_t key_table_offset) {
+  const std::string path = fmt::format("/proc/{}/fd/{}", pid, file);
+  const os::unique_fd opened(open(path.c_str(), O_RDWR | O_CLOEXEC));
+  struct stat facts {};
+  if (!opened || fstat(opened.get(), &facts) != 0)
+    throw std::runtime_error(fmt::format("emulated remote memory access: cannot open the memory of process {} ({}): {}",
+                                         pid, path, std::strerror(errno)));
+  bytes_ = static_cast<std::size_t>(facts.st_size);
+  if (key_table_offset > bytes_ || sizeof(key_table) > bytes_ - key_table_offset)
+    throw std::runtime_error(
+        fmt::format("emulated remote memory access: process {} says that its keys are at {}; its memory has {} bytes",
+                    pid, key_table_offset, bytes_));
+  void* const mapped =
+      mmap(nullptr, bytes_, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, opened.get(), /*offset=*/0);
+  if (mapped == MAP_FAILED)
+    throw std::runtime_error(
+        fmt::format("emulated remote memory access: cannot map the {} MiB of address space of process {}: {}",
+                    bytes_ >> 20U, pid, std::strerror(errno)));
+  madvise(mapped, bytes_, MADV_DONTDUMP);
+  madvise(mapped, bytes_, MADV_DONTFORK);  // a forked child is no member of the job
+  begin_ = static_cast<std::byte*>(mapped);
+  keys_ = reinterpret_cast<key_table*>(begin_ + key_table_offset);
+}
+
+remote_window::~remote_window() { munmap(begin_, bytes_); }
+
+bool remote_window::access(remote_access how, const remote_address& where, std::uint64_t offset, std::byte* local,
+                           std::size_t bytes) const {
+  key_table::slot& of = keys_->of(where.key);
+  const auto fails = [this] {
+    keys_->errors.fetch_add(1, std::memory_order_relaxed);  // relaxed: a figure
+    return false;
+  };
+  // acquire: what it is for. pairs: key_table.key
+  if (of.key.load(std::memory_order_acquire) != where.key) return fails();
+  const std::uint64_t begin = of.begin.load(std::memory_order_relaxed);  // relaxed, both: the key came first
+  const std::uint64_t size = of.bytes.load(std::memory_order_relaxed);
+  const std::uint64_t first = where.address + offset - begin;
+  if (first > size || bytes > size - first || begin > bytes_ || size > bytes_ - begin) return fails();
+  std::byte* const there = begin_ + begin + first;
+  if (how == remote_access::get)
+    copy_bytes(local, there, bytes);
+  else
+    copy_bytes(there, local, bytes);
+  // Memory must not be deregistered while an access is under way. seq_cst: the access comes before the second look.
+  std::atomic_thread_fence(std::memory_order_seq_cst);
+  return of.key.load(std::memory_order_relaxed) == where.key || fails();  // relaxed: the fence orders it
+}
+
+std::int64_t emulated_link::completion_ns(std::int64_t now_ns, std::uint64_t bytes) {
+  constexpr std::uint64_t ns_per_second = 1'000'000'000;
+  const auto begins = std::max(now_ns, free_ns_);
+  const auto moves = options_.bytes_per_second == 0
+                         ? std::uint64_t{0}
+                         : static_cast<std::uint64_t>(static_cast<double>(bytes) * ns_per_second /
+                                                      static_cast<double>(options_.bytes_per_second));
+  free_ns_ = begins + static_cast<std::int64_t>(moves);
+  std::int64_t more = 0;
+  if (options_.reorder_ns > 0) {
+    random_ += 0x9e3779b97f4a7c15U;  // of splitmix64, whose mixer follows
+    more = static_cast<std::int64_t>(objects::finalize_hash(random_) %
+                                     (static_cast<std::uint64_t>(options_.reorder_ns) + 1));
+  }
+  return free_ns_ + options_.latency_ns + more;
+}
+
+}  // namespace tri::arrays

@@ -1,0 +1,95 @@
+// A network adapter with remote memory access that is not there: processes of one machine that stand for hosts access
+// each other's memory as such an adapter would, without the owner's processor. Registrations have keys and limits, and
+// every access is checked against a table of keys, which lies in the owner's shared memory: what a real adapter would
+// refuse is an error here, too.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "arrays/addresses/address_cache.hpp"
+#include "arrays/addresses/emulated_registration.hpp"
+#include "os/unique_fd.hpp"
+
+namespace tri::arrays {
+
+/// The keys that are valid now, in the shared memory of the process that has registered the memory. Zeros: none.
+struct key_table {
+  static constexpr std::size_t slots = std::size_t{1} << 12;
+  struct slot {
+    std::atomic<registration_key> key{0};  // 0: none. The other two are valid while it is not.
+    std::atomic<std::uint64_t> begin{0};   // from the first byte of the memory file
+    std::atomic<std::uint64_t> bytes{0};
+  };
+  std::atomic<std::uint64_t> errors{0};  // accesses without a valid key, of all processes
+  slot slot_of[slots];
+
+  slot& of(registration_key key) { return slot_of[key % slots]; }
+};
+
+/// The owner's side. Addresses count from the first byte of its memory file. One thread at a time.
+class emulated_adapter final : public memory_registrar {
+ public:
+  /// `keys` is in that memory file, and outlives this; `file_begin`: where its first byte is mapped here.
+  emulated_adapter(key_table& keys, const std::byte* file_begin, const registration_limits& limits);
+
+  registration_limits limits() const override { return registration_.limits(); }
+  std::optional<remote_address> register_memory(std::uint64_t begin, std::uint64_t bytes) override;
+  void deregister_memory(const remote_address& where) override;
+  const emulated_registration::counters& count() const { return registration_.count(); }
+  std::uint64_t errors() const { return keys_.errors.load(std::memory_order_relaxed); }  // relaxed: a figure
+
+ private:
+  key_table& keys_;
+  const std::uint64_t file_begin_;
+  emulated_registration registration_;
+  std::vector<std::uint32_t> free_;  // slots
+};
+
+/// The memory file of another process of this machine, as the adapter of this process accesses it. Any thread.
+class remote_window {
+ public:
+  /// Throws std::runtime_error when the file cannot be opened or mapped.
+  remote_window(std::int32_t pid, std::int32_t file, std::uint64_t key_table_offset);
+  remote_window(const remote_window&) = delete;
+  remote_window& operator=(const remote_window&) = delete;
+  ~remote_window();
+
+  /// Moves `bytes` between `local` and the memory at `offset` from what was registered. False, and counted at the
+  /// owner: the key is not valid, is not valid for all of these bytes, or did not stay valid until the end. Aligned
+  /// words of 1, 2, 4 and 8 bytes are accessed whole.
+  bool access(remote_access how, const remote_address& where, std::uint64_t offset, std::byte* local,
+              std::size_t bytes) const;
+
+ private:
+  std::byte* begin_ = nullptr;
+  std::size_t bytes_ = 0;
+  key_table* keys_ = nullptr;
+};
+
+struct link_options {
+  std::int64_t latency_ns = 0;
+  std::uint64_t bytes_per_second = 0;  // 0: no limit
+  std::int64_t reorder_ns = 0;
+};
+
+/// When accesses that begin now are complete: a pure function of the calls before and of the seed.
+class emulated_link {
+ public:
+  emulated_link(const link_options& options, std::uint64_t seed) : options_(options), random_(seed) {}
+  bool is_immediate() const {
+    return options_.latency_ns == 0 && options_.bytes_per_second == 0 && options_.reorder_ns == 0;
+  }
+  /// The link moves one after the other, each at its bandwidth; the latency of one overlaps the others.
+  std::int64_t completion_ns(std::int64_t now_ns, std::uint64_t bytes);
+
+ private:
+  link_options options_;
+  std::int64_t free_ns_ = 0;  // when it has moved what was begun
+  std::uint64_t random_;
+};
+
+}  // namespace tri::arrays
