@@ -148,7 +148,7 @@ void writes_are_in_place_on_return() {
       kept = 2;
       check_equal(look(), 2);
       kept = strict(words((owner + 1) % pe_count()));
-      check_equal(look(), 6);
+      check_equal(look(), pe_count() == 1 ? 2 : 6);
     }
   }
   barrier().get();
