@@ -203,7 +203,9 @@ void walk_within_the_limits() {
   const auto after = figures();
   if (has_addresses() && settings().rma_cache_entries < 100) {
     check(after.misses > before.misses && after.insertions > before.insertions, "addresses are learnt");
-    check(after.evictions > before.evictions, "the cache is smaller than the walk");
+    // With few registered chunks invalidations may keep it from ever being full.
+    if (settings().rma_limit_bytes == 0)
+      check(after.evictions > before.evictions, "the cache is smaller than the walk");
   }
   barrier().get();
   if (caches() && settings().rma_limit_bytes != 0) {
