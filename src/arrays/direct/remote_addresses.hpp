@@ -69,7 +69,11 @@ class remote_addresses {
   void take(const address_in_reply& address);
   void invalidated(const address_note& note);
 
+  /// While no other PE of the process accesses arrays.
+  void switch_cache(bool on);
+
   direct_access_figures figures();
+  std::string describe_settings() const;
   std::string describe();
   const link_options& link() const { return link_; }
 
