@@ -336,11 +336,6 @@ std::string remote_addresses::describe() {
 
 // ---- what programs are compiled against
 
-address_in_reply address_for(std::int32_t source, array_id array, std::int32_t owner, std::uint32_t chunk) {
-  remote_addresses* const addresses = chunk == no_chunk ? nullptr : remote_addresses::of_process();
-  return addresses == nullptr ? address_in_reply() : addresses->address_for(source, array, owner, chunk);
-}
-
 direct_access_figures direct_accesses_of_process() {
   remote_addresses* const addresses = remote_addresses::of_process();
   return addresses == nullptr ? direct_access_figures() : addresses->figures();
