@@ -98,8 +98,28 @@ class element_reference {
   {
     return update(arrays::update::bit_xor, value);
   }
+  const element_reference& operator++() const
+    requires arrays::is_number<T>
+  {
+    return update(arrays::update::add, T{1});
+  }
+  const element_reference& operator--() const
+    requires arrays::is_number<T>
+  {
+    return update(arrays::update::add, static_cast<T>(-1));
+  }
 
   // Atomic, with the value before as the result.
+  T operator++(int) const
+    requires arrays::is_number<T>
+  {
+    return fetch(arrays::update::add, T{1});
+  }
+  T operator--(int) const
+    requires arrays::is_number<T>
+  {
+    return fetch(arrays::update::add, static_cast<T>(-1));
+  }
   T fetch_add(T value) const
     requires arrays::is_number<T>
   {
@@ -131,23 +151,57 @@ class element_reference {
     return fetch(arrays::update::maximum, value);
   }
   T exchange(T value) const { return fetch(arrays::update::exchange, value); }
-  /// The same for coroutines: a future of the value before.
-  future<T> fetch_add_async(T value) const
-    requires arrays::is_number<T>
-  {
-    return fetch_async(arrays::update::add, value);
-  }
-  /// Returns the value before: it was stored if that equals `expected`.
+  /// Returns the value before: `desired` was stored if that equals `expected`.
   T compare_exchange(T expected, T desired) const {
     if (here_ != nullptr) {
       arrays::access_that_may_be_waited_for();
       return arrays::compare_exchange(here_, expected, desired);
     }
+    return compare_exchange_async(expected, desired).get();
+  }
+
+  // The same without a wait, for methods and coroutines: a future of the value before.
+  future<T> fetch_add_async(T value) const
+    requires arrays::is_number<T>
+  {
+    return fetch_async(arrays::update::add, value);
+  }
+  future<T> fetch_and_async(T value) const
+    requires arrays::has_bits<T>
+  {
+    return fetch_async(arrays::update::bit_and, value);
+  }
+  future<T> fetch_or_async(T value) const
+    requires arrays::has_bits<T>
+  {
+    return fetch_async(arrays::update::bit_or, value);
+  }
+  future<T> fetch_xor_async(T value) const
+    requires arrays::has_bits<T>
+  {
+    return fetch_async(arrays::update::bit_xor, value);
+  }
+  future<T> fetch_min_async(T value) const
+    requires arrays::is_number<T>
+  {
+    return fetch_async(arrays::update::minimum, value);
+  }
+  future<T> fetch_max_async(T value) const
+    requires arrays::is_number<T>
+  {
+    return fetch_async(arrays::update::maximum, value);
+  }
+  future<T> exchange_async(T value) const { return fetch_async(arrays::update::exchange, value); }
+  future<T> compare_exchange_async(T expected, T desired) const {
     future<T> result;
-    arrays::note_unfenced(where_.pe);
-    arrays::request<&arrays::serve_compare_exchange<T>>(where_.pe, *array_, where_.offset, expected, desired,
-                                                        result.get_promise());
-    return result.get();
+    if (here_ != nullptr) {
+      result.get_promise().set(arrays::compare_exchange(here_, expected, desired));
+    } else {
+      arrays::note_unfenced(where_.pe);
+      arrays::request<&arrays::serve_compare_exchange<T>>(where_.pe, *array_, where_.offset, expected, desired,
+                                                          result.get_promise());
+    }
+    return result;
   }
 
   /// The PE that has it.

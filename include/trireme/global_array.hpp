@@ -17,6 +17,7 @@
 
 #include "trireme/detail/require_cxx20.hpp"
 
+#include <algorithm>
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
@@ -27,6 +28,7 @@
 #include <utility>
 #include <vector>
 
+#include "trireme/detail/arrays/halo_exchange.hpp"
 #include "trireme/detail/arrays/layout.hpp"
 #include "trireme/detail/arrays/local_array.hpp"
 #include "trireme/detail/arrays/sections.hpp"
@@ -62,8 +64,9 @@ class global_array {
   global_array() = default;
   /// A new array of zeros. Collective: every PE makes it, in the same order, with the same arguments; that takes no
   /// message. Options: tri::tiles, tri::host_tiles, tri::grid; without tiles each PE of the grid gets one block,
-  /// without a grid tiles are dealt in turn, and blocks over the grid with the shortest edges. Requests of PEs that are
-  /// ahead wait for it. Throws std::invalid_argument, arena::arena_exhausted.
+  /// without a grid tiles are dealt in turn, and blocks over the grid with the shortest edges. tri::halo: with ghost
+  /// cells around each tile; tri::periodic: those at the edges show elements of the opposite edge. Requests of PEs that
+  /// are ahead wait for it. Throws std::invalid_argument, arena::arena_exhausted.
   template <class... Options>
   explicit global_array(const position<N>& extents, const Options&... options)
       : global_array(arrays::next_id_of_all(), extents, distribution<N>(options...)) {
@@ -116,6 +119,12 @@ class global_array {
     std::byte* const piece = here().piece_of(place.pe);
     return piece == nullptr ? nullptr : reinterpret_cast<T*>(piece) + place.offset;
   }
+  /// Throws std::out_of_range when a region does not lie in the extents, std::logic_error after free.
+  void check_region(const region<N>& box) const {
+    here().check_usable();
+    if (box.intersection(region<N>({}, extents())) != box) [[unlikely]]
+      arrays::report_region(box.first.at.data(), box.last.at.data(), extents().at.data(), N);
+  }
   int owner(const position<N>& at) const { return place_of(at).pe; }
   future<T> get(const position<N>& at) const { return (*this)[at].get(); }
 
@@ -149,6 +158,30 @@ class global_array {
     return put_section(box, from, true);
   }
 
+  /// Gives all elements of this PE a value; no message. Others see it as they see single elements.
+  void fill(const T& value) const {
+    for (const local_tile<T, N> tile : own_tiles())
+      arrays::for_each_row<N>(tile.elements().extents(), [&](const position<N>& at, std::int64_t length) {
+        T* const row = tile.data() + arrays::dot(at, where().strides_in_tile());
+        for (std::int64_t i = 0; i < length; ++i) arrays::store(row + i, value);
+      });
+  }
+
+  /// Fills the ghost cells of this PE's tiles (tri::halo) with the elements that they show: faces, edges, corners.
+  /// Every PE with tiles calls it, and each sends one message to each neighbouring PE, with its elements as they are at
+  /// the call. Ready when the own ghost cells are filled. No barrier is needed around it: no PE's ghost cells change
+  /// before it calls this. Ghost cells behind the edge of an array that is not periodic keep what the program has
+  /// written there. `width`: that of the halo, or less, the same on all PEs. Throws std::logic_error when the array has
+  /// no halo, std::out_of_range when it is narrower, arena::arena_exhausted (then nothing was sent).
+  future<void> exchange_halo() const { return exchange_halo_of(where().how().halo); }
+  future<void> exchange_halo(int width) const {
+    position<N> widths = where().how().halo;
+    if (width < 0 || std::ranges::all_of(widths.at, [width](std::int64_t there) { return there < width; }))
+      arrays::report_width(width, widths.at.data(), N);
+    for (int d = 0; d < N; ++d) widths[d] = std::min<std::int64_t>(widths[d], width);
+    return exchange_halo_of(widths);
+  }
+
   /// The tiles of this PE, as an input range of local_tile. Makes its piece if the news of the array has not come yet.
   auto own_tiles() const {
     typed& array = here();
@@ -166,6 +199,20 @@ class global_array {
                              " are not accessible here: it is on another host, or has not made the array yet");
     }
     return tile_range(where(), piece, pe);
+  }
+  /// The tile that has this element, of any PE of this host. Throws std::logic_error for one of another host.
+  local_tile<T, N> tile_at(const position<N>& at) const {
+    const int pe = place_of(at).pe;
+    typed& array = here();
+    std::byte* const piece = array.piece_of(pe);
+    if (piece == nullptr) {
+      array.check_usable();
+      throw std::logic_error("global array: a tile of PE " + std::to_string(pe) +
+                             " is not accessible here: it is on another host, or its PE has not made the array yet");
+    }
+    const position<N> tile = where().tile_with(at);
+    return {reinterpret_cast<T*>(piece) + where().place_of_tile(tile).offset, where().elements_of(tile),
+            where().strides_in_tile()};
   }
   /// The PEs that differ from this one in a coordinate of the processor grid only: along dimension 1 those of its row,
   /// along 0 those of its column. Names no team on PEs outside of the grid. Collective over all PEs. Throws
@@ -218,7 +265,8 @@ class global_array {
       extents = where().extents();
       how = where().how();
     }
-    archive(names_one, id, extents.at, how.tile.at, how.host_tile.at, how.grid.at, how.first_pe);
+    archive(names_one, id, extents.at, how.tile.at, how.host_tile.at, how.grid.at, how.halo.at, how.first_pe,
+            how.rings);
     if constexpr (Archive::is_loading::value) *this = names_one ? global_array(id, extents, how) : global_array();
   }
 
@@ -237,7 +285,7 @@ class global_array {
       throw std::logic_error(arrays::describe(id) + " has other extents or another distribution on this PE");
   }
   static std::shared_ptr<typed> entered(arrays::array_id id, const arrays::layout<N>& where) {
-    auto made = std::make_shared<typed>(id, &arrays::type_mark<T>, sizeof(T), where);
+    auto made = std::make_shared<typed>(id, &arrays::type_mark<T>, sizeof(T), arrays::type_digest<T>(), where);
     arrays::enter_array(made);
     return made;
   }
@@ -268,11 +316,6 @@ class global_array {
     if (!where().contains(at)) [[unlikely]]
       arrays::report_outside(at.at.data(), extents().at.data(), N);
     return where().place_of(at);
-  }
-  void check_region(const region<N>& box) const {
-    here().check_usable();
-    if (box.intersection(region<N>({}, extents())) != box) [[unlikely]]
-      arrays::report_region(box.first.at.data(), box.last.at.data(), extents().at.data(), N);
   }
   /// Where the pieces of the PEs of a section are, looked up once: what becomes directly accessible meanwhile must not
   /// be accessed in both ways.
@@ -342,6 +385,16 @@ class global_array {
         });
     return result;
   }
+  future<void> exchange_halo_of(const position<N>& widths) const {
+    typed& array = here();
+    array.check_usable();
+    if (where().how().halo == position<N>())
+      throw std::logic_error("global array: it has no ghost cells to exchange (tri::halo)");
+    arrays::make_piece(array);
+    future<void> result;
+    arrays::exchange_halo(array, widths, result.get_promise());
+    return result;
+  }
   void accumulate_piece(const arrays::tile_piece<N>& piece, T* there, const T* from, const position<N>& strides) const {
     arrays::for_each_row<N>(piece.extents, [&](const position<N>& at, std::int64_t length) {
       T* const row = there + piece.offset + arrays::dot(at, where().strides_in_tile());
@@ -370,17 +423,24 @@ class global_array {
 
      private:
       void skip_padding() {
-        while (slot_ < range_->where_.slots_of(range_->pe_) && !range_->where_.tile_in(range_->pe_, slot_)) ++slot_;
+        while (slot_ < range_->slots() && !range_->where_.tile_in(range_->pe_, slot_)) ++slot_;
       }
       const tile_range* range_ = nullptr;
       std::int64_t slot_ = 0;
     };
     iterator begin() const { return {this, 0}; }
-    iterator end() const { return {this, where_.slots_of(pe_)}; }
+    iterator end() const { return {this, slots()}; }
+    /// Tiles are numbered; some numbers may have none.
+    std::int64_t slots() const { return where_.slots_of(pe_); }
+    template <class F>
+    void visit(std::int64_t slot, F&& f) const {
+      if (where_.tile_in(pe_, slot)) f(tile(slot));
+    }
 
    private:
     local_tile<T, N> tile(std::int64_t slot) const {
-      return {first_ + slot * where_.elements_of_tile(), where_.elements_of(*where_.tile_in(pe_, slot)), where_.tile()};
+      return {first_ + slot * where_.elements_of_tile() + where_.origin_in_tile(),
+              where_.elements_of(*where_.tile_in(pe_, slot)), where_.strides_in_tile()};
     }
     arrays::layout<N> where_;
     T* first_;

@@ -25,6 +25,8 @@ class global_pointer {
   global_pointer(arrays::array_id array, std::int64_t number) : array_(array), number_(number) {}
 
   explicit operator bool() const { return array_ != 0; }
+  /// The name of its array in the whole job.
+  arrays::array_id array() const { return array_; }
   /// The number of its element in row-major order.
   std::int64_t number() const { return number_; }
   element_reference<T> operator*() const {

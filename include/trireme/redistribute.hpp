@@ -3,11 +3,7 @@
 
 #include "trireme/detail/require_cxx20.hpp"
 
-#include <cstddef>
-#include <utility>
-#include <vector>
-
-#include "trireme/fence.hpp"
+#include "trireme/copy.hpp"
 #include "trireme/global_array.hpp"
 
 #pragma GCC visibility push(default)
@@ -18,31 +14,8 @@ namespace tri {
 /// for all PEs.
 template <class T, int N, class... Options>
 global_array<T, N> redistribute(const global_array<T, N>& from, const Options&... options) {
-  barrier().get();  // what others have written before
   const global_array<T, N> to(from.extents(), options...);
-  struct arriving {
-    local_tile<T, N> tile;
-    std::vector<T> packed;  // of a partial tile, whose rows do not lie one behind the other
-    future<void> done;
-  };
-  constexpr std::size_t most_under_way = 512;
-  std::vector<arriving> under_way;
-  const auto finish = [&] {
-    for (arriving& one : under_way) {
-      one.done.get();
-      if (!one.packed.empty()) to.put(one.tile.elements(), one.packed.data()).get();
-    }
-    under_way.clear();
-  };
-  for (const local_tile<T, N> tile : to.own_tiles()) {
-    const bool is_whole = tile.elements().extents() == to.tile();
-    std::vector<T> packed(is_whole ? 0 : static_cast<std::size_t>(tile.elements().volume()));
-    T* const into = is_whole ? tile.data() : packed.data();
-    under_way.push_back({tile, std::move(packed), from.get(tile.elements(), into)});
-    if (under_way.size() == most_under_way) finish();
-  }
-  finish();
-  barrier().get();
+  copy(from, region<N>({}, from.extents()), to, {});
   return to;
 }
 

@@ -16,6 +16,7 @@
 #include "os/hash.hpp"
 #include "sched/remote/host_records.hpp"
 #include "trireme/detail/arena/allocate.hpp"
+#include "trireme/detail/arrays/halo_exchange.hpp"
 #include "trireme/detail/objects/pe_objects.hpp"
 #include "trireme/variables.hpp"
 
@@ -37,6 +38,11 @@ std::string array_table::describe_waiting() const {
     text +=
         fmt::format("\n  PE {}: {} requests of PE {}{} wait until this PE makes {}", sched::this_pe().number(),
                     requests.size(), requests.front().source, requests.size() > 1 ? " and others" : "", describe(id));
+  for (const auto& [id, array] : arrays_)
+    if (array->has_halos())
+      if (const std::size_t missing = array->halos().missing(); missing != 0)
+        text += fmt::format("\n  PE {}: an exchange of the halo of {} waits for {} PEs", sched::this_pe().number(),
+                            describe(id), missing);
   return text;
 }
 
@@ -168,6 +174,11 @@ local_array::local_array(array_id id, const void* type, std::size_t bytes_of_ele
     : home_(sched::this_pe()), id_(id), type_(type), bytes_of_element_(bytes_of_element), dimensions_(dimensions) {}
 local_array::~local_array() = default;
 
+halo_exchanges& local_array::halos() {
+  if (halos_ == nullptr) halos_ = std::make_unique<halo_exchanges>();
+  return *halos_;
+}
+
 // While this PE's puts and updates may still lie in the inbox of the other, its direct accesses would overtake them.
 std::byte* local_array::look_for_piece(std::uint32_t on_host) {
   // acquire: the zeros in it. pairs: array.piece
@@ -203,6 +214,7 @@ void report_remote_cast(const local_array& array, std::int64_t number, int owner
 }
 
 std::uint64_t digest_of(std::uint64_t before, std::uint64_t number) { return os::hashed_word(before, number); }
+std::uint64_t digest_of_name(std::string_view name) { return os::hashed(name); }
 
 machine_shape machine_of_job() {
   const sched::runtime& job = sched::this_pe().job();

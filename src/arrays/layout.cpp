@@ -99,6 +99,23 @@ void check_host_tile(const std::int64_t* extents, const std::int64_t* tile, cons
                       list(host_tile, dimensions), list(tile, dimensions), list(extents, dimensions)));
 }
 
+void check_halo(const std::int64_t* halo, const std::int64_t* extents, const std::int64_t* tile,
+                const std::int64_t* tiles, int dimensions, std::size_t bytes_of_element) {
+  if (std::all_of(halo, halo + dimensions, [](std::int64_t width) { return width == 0; })) return;
+  auto left = std::numeric_limits<std::int64_t>::max() / 128 / static_cast<std::int64_t>(bytes_of_element);
+  for (int d = 0; d < dimensions; ++d) {
+    const std::int64_t most = std::max<std::int64_t>(extents[d], 1);
+    if (halo[d] < 0 || halo[d] > most)
+      refuse(fmt::format("its halo is {}; each width must be at least 0 and at most the extent, {}",
+                         list(halo, dimensions), list(extents, dimensions)));
+    std::int64_t along = 0;  // elements and ghost cells
+    if (__builtin_mul_overflow(tiles[d], tile[d] + 2 * halo[d], &along) || along > left)
+      refuse(fmt::format("its halo of {} around {} tiles of {} takes more memory than can be addressed",
+                         list(halo, dimensions), list(tiles, dimensions), list(tile, dimensions)));
+    left /= std::max<std::int64_t>(along, 1);
+  }
+}
+
 void choose_grid(const std::int64_t* extents, int dimensions, std::int32_t pes, std::int64_t* grid) {
   std::array<std::int64_t, most_array_dimensions> tried{};
   double edges = std::numeric_limits<double>::infinity();
@@ -110,6 +127,11 @@ void choose_grid(const std::int64_t* extents, int dimensions, std::int32_t pes, 
 void report_outside(const std::int64_t* at, const std::int64_t* extents, int dimensions) {
   throw std::out_of_range(fmt::format("global array: there is no element {}; the extents are {}", list(at, dimensions),
                                       list(extents, dimensions)));
+}
+
+void report_width(int width, const std::int64_t* halo, int dimensions) {
+  throw std::out_of_range(
+      fmt::format("global array: a halo of width {} was asked for; it has one of {}", width, list(halo, dimensions)));
 }
 
 void report_region(const std::int64_t* first, const std::int64_t* last, const std::int64_t* extents, int dimensions) {

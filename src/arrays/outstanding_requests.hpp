@@ -30,6 +30,7 @@ class outstanding_requests {
   }
   /// Some may not have been run there yet.
   bool is_unfenced(std::int32_t pe) const { return unfenced_.contains(pe) || asked_.contains(pe); }
+  bool nothing_is_unfenced() const { return unfenced_.empty() && asked_.empty(); }
   /// Runs `done` when all puts and updates so far have been run where they went.
   void fence(os::unique_function<void()> done);
   /// The same; such ones end in the order in which they were begun.

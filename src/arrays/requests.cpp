@@ -5,17 +5,11 @@
 #include <utility>
 
 #include "arrays/array_table.hpp"
+#include "arrays/barrier_of_all.hpp"
 #include "arrays/outstanding_requests.hpp"
-#include "objects/teams/local_teams.hpp"
-#include "trireme/detail/objects/team_collective.hpp"
 
 namespace tri::arrays {
 namespace {
-
-void complete(const promise<void>& to, const std::exception_ptr& error) {
-  std::monostate nothing;
-  objects::complete_future<void>(to, error, error == nullptr ? &nothing : nullptr);
-}
 
 struct array_barrier : objects::team_barrier {
   static std::string name() { return "barrier of global arrays"; }
@@ -23,16 +17,6 @@ struct array_barrier : objects::team_barrier {
 struct array_free : objects::team_barrier {
   static std::string name() { return "free of a global array"; }
 };
-
-/// When all PEs have come here; on this PE.
-template <class Kind>
-void at_barrier(os::unique_function<void(std::exception_ptr)> completed) {
-  sched::pe& here = sched::this_pe();
-  const auto world = objects::team_here(here, objects::local_teams::arrays);
-  objects::start_collective<Kind>(
-      here, *world, 0, {},
-      [completed = std::move(completed)](std::exception_ptr error, std::monostate*) { completed(std::move(error)); });
-}
 
 }  // namespace
 
@@ -45,7 +29,7 @@ void with_piece(const asked_array& asked, int source, piece_use use) {
   if (array != nullptr) {
     if (array->short_digest() != asked.digest)
       return use(nullptr, nullptr,
-                 fmt::format("{} has other extents, elements or another distribution on PE {} than on PE {}",
+                 fmt::format("{} has another type, other extents or another distribution on PE {} than on PE {}",
                              describe(asked.id), sched::this_pe().number(), source));
     std::byte* const piece = owner == sched::this_pe().number() ? array->own_piece() : array->piece_of(owner);
     if (piece != nullptr) return use(array.get(), piece, {});
@@ -97,6 +81,11 @@ future<void> fence_of_pe() {
   future<void> result;
   outstanding_requests::here().fence([to = result.get_promise()] { to.set(); });
   return result;
+}
+
+bool nothing_is_unfenced() {
+  if (direct_accesses* const direct = direct_accesses::here()) direct->end_all();
+  return outstanding_requests::here().nothing_is_unfenced();
 }
 
 // Barriers and frees of all begin in the order in which the program calls them: their fences may end in another.

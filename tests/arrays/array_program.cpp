@@ -505,9 +505,9 @@ void arguments_must_be_alike_on_all_hosts() {
   const global_array<int, 1> a(position<1>(job.host() == 1 ? 12 : 10), tiles(1));
   barrier().get();
   if (job.hosts() > 1 && this_pe() == job.first_pe_of(1)) {
-    expect_throws([&] { (void)int{a(0)}; }, "has other extents, elements or another distribution on PE ");
+    expect_throws([&] { (void)int{a(0)}; }, "has another type, other extents or another distribution on PE ");
     int one = 0;
-    expect_throws([&] { a.get({{0}, {1}}, &one).get(); }, "has other extents");
+    expect_throws([&] { a.get({{0}, {1}}, &one).get(); }, "other extents");
   }
   barrier().get();
   a.free().get();

@@ -67,6 +67,22 @@ TEST(Layout, Golden_values_of_blocks_of_a_flat_array) {
   check(3, 4, 0, 3, 1);
 }
 
+// The tiles of 2 x 3 in memory of 4 x 7: two ghost cells on each side of a row, one of a column.
+TEST(Layout, Golden_values_of_tiles_with_a_halo) {
+  const layout<2> where({6, 9}, distribution<2>(tiles(2, 3), halo(1, 2)), {.pes = 4, .hosts = 2}, bytes);
+  EXPECT_EQ(where.elements_of_tile(), 28);
+  EXPECT_EQ(where.strides_in_tile(), position<2>(7, 1));
+  EXPECT_EQ(where.origin_in_tile(), 9);
+  check_places(where, {{{0, 0}, 0, 0, 9},
+                       {{1, 2}, 0, 0, 9 + 7 + 2},
+                       {{0, 3}, 1, 0, 9},
+                       {{3, 7}, 1, 1, 9 + 7 + 1},
+                       {{5, 8}, 0, 2, 9 + 7 + 2}});
+  EXPECT_EQ(where.element_at({0, 8}), std::nullopt) << "a ghost cell has no position";
+  EXPECT_EQ(where.element_at({0, 12}), std::nullopt);
+  EXPECT_EQ(where.element_at({0, 28 + 9}), position<2>(2, 3));
+}
+
 template <int N>
 void expect_bijection(const layout<N>& where) {
   std::set<std::pair<std::int32_t, std::int64_t>> taken;
@@ -125,6 +141,8 @@ class random_layouts {
       default:
         break;
     }
+    if (draw(0, 1) == 1)
+      for (int d = 0; d < N; ++d) how.halo[d] = draw(0, std::min<std::int64_t>(extents[d], 2));
     return layout<N>(extents, how, machine, bytes);
   }
   template <int N>
@@ -292,6 +310,10 @@ TEST(Layout, Wrong_shapes_are_refused_with_what_would_be_right) {
   expect_refused(make({5, 5}, distribution<2>(grid(4, std::int64_t{1} << 62))), "each number must be at least 1");
   expect_refused(make({8, 8}, distribution<2>(tiles(2, 2), host_tiles(4, 4)), {6, 0}), "as many PEs on each host");
   expect_refused(make({8, 8}, distribution<2>(tiles(2, 2), host_tiles(4, 4), grid(2, 2))), "only one of both");
+  expect_refused(make({8, 6}, distribution<2>(halo(1, 7))), "its halo is (1, 7); each width must be at least 0 and at");
+  expect_refused(make({8, 6}, distribution<2>(halo(-1))), "its halo is (-1, -1)");
+  const std::int64_t large = std::int64_t{1} << 26;
+  expect_refused(make({large, large}, distribution<2>(tiles(1, 1), halo(large, large))), "more memory than can be");
 }
 
 }  // namespace

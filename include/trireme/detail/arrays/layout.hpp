@@ -3,7 +3,8 @@
 //   - in turn, in row-major order of the tiles (Farreras 2008, section 5.3, multidimensional blocking), or
 //   - over a grid of PEs, each dimension for itself, as ScaLAPACK does (proposed in 5.3.6), or
 //   - in two levels: tiles of hosts in turn to the hosts, and the tiles within one in turn to the PEs of its host.
-// In dimensions that are no multiple of the tile the last tiles are padded; no position names the padding.
+// In dimensions that are no multiple of the tile the last tiles are padded; no position names the padding. Tiles may
+// have ghost cells around them, in their memory (halo.hpp), which no position names either.
 //
 // The formulas 5.5, 5.6 and 5.8 of the thesis divide the number of a tile by its volume once more, and their pair of
 // (node, local thread) is not one to one; here PE = L mod P, slot = L div P for tile number L, and hosts are runs of
@@ -15,6 +16,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <stdexcept>
 
 #include "trireme/detail/arrays/divisor.hpp"
 #include "trireme/detail/arrays/position.hpp"
@@ -38,6 +40,17 @@ template <int N>
 struct processor_grid {
   position<N> at;
 };
+/// Ghost cells around each tile, as tri::halo(1, 1) makes them: as many elements before the first and behind the last
+/// along each dimension. One number: along all.
+template <int N>
+struct halo_widths {
+  position<N> at;
+};
+/// Along which dimensions an array closes into a ring, as tri::periodic(true, false) makes it; no arguments: along all.
+struct periodic_dimensions {
+  std::uint32_t bits;  ///< bit d: along dimension d
+  int count;           ///< dimensions that were named; 0: all
+};
 template <std::integral... I>
 constexpr tile_extents<sizeof...(I)> tiles(I... extents) {
   return {position<sizeof...(I)>(extents...)};
@@ -50,6 +63,17 @@ template <std::integral... I>
 constexpr processor_grid<sizeof...(I)> grid(I... extents) {
   return {position<sizeof...(I)>(extents...)};
 }
+template <std::integral... I>
+constexpr halo_widths<sizeof...(I)> halo(I... widths) {
+  return {position<sizeof...(I)>(widths...)};
+}
+template <std::same_as<bool>... B>
+constexpr periodic_dimensions periodic(B... along) {
+  periodic_dimensions made{0, sizeof...(B)};
+  int d = 0;
+  ((made.bits |= (along ? 1U : 0U) << d++), ...);
+  return made;
+}
 
 /// How an array is dealt to the PEs. Zeros: not given.
 template <int N>
@@ -57,7 +81,9 @@ struct distribution {
   position<N> tile{};         ///< elements of a tile; zeros: one tile for each PE of the grid
   position<N> host_tile{};    ///< elements of a tile of a host, multiples of the tile
   position<N> grid{};         ///< PEs along each dimension
+  position<N> halo{};         ///< ghost cells on each side of a tile
   std::int32_t first_pe = 0;  ///< which PE has the first tile
+  std::uint32_t rings = 0;    ///< bit d: the array is periodic along dimension d
 
   constexpr distribution() = default;
   template <class... Options>
@@ -70,6 +96,16 @@ struct distribution {
   constexpr void set(const tile_extents<N>& given) { tile = given.at; }
   constexpr void set(const host_tile_extents<N>& given) { host_tile = given.at; }
   constexpr void set(const processor_grid<N>& given) { grid = given.at; }
+  template <int M>
+    requires(M == N || M == 1)
+  constexpr void set(const halo_widths<M>& given) {
+    for (int d = 0; d < N; ++d) halo[d] = given.at[M == 1 ? 0 : d];
+  }
+  constexpr void set(const periodic_dimensions& given) {
+    if (given.count != 0 && given.count != N)
+      throw std::invalid_argument("global array: tri::periodic takes as many arguments as it has dimensions, or none");
+    rings = given.count == 0 ? (1U << N) - 1 : given.bits;
+  }
 };
 
 namespace arrays {
@@ -103,9 +139,13 @@ void check_grid(const std::int64_t* grid, int dimensions, std::int32_t pes);
 void check_first_pe(std::int32_t first_pe, std::int32_t pes);
 void check_host_tile(const std::int64_t* extents, const std::int64_t* tile, const std::int64_t* host_tile,
                      int dimensions, const machine_shape& machine);
+/// `tiles`: how many there are along each dimension.
+void check_halo(const std::int64_t* halo, const std::int64_t* extents, const std::int64_t* tile,
+                const std::int64_t* tiles, int dimensions, std::size_t bytes_of_element);
 /// A grid of at most this many PEs whose blocks of an array of these extents have the shortest edges.
 void choose_grid(const std::int64_t* extents, int dimensions, std::int32_t pes, std::int64_t* grid);
 [[noreturn]] void report_outside(const std::int64_t* at, const std::int64_t* extents, int dimensions);
+[[noreturn]] void report_width(int width, const std::int64_t* halo, int dimensions);
 [[noreturn]] void report_region(const std::int64_t* first, const std::int64_t* last, const std::int64_t* extents,
                                 int dimensions);
 
@@ -137,8 +177,12 @@ class layout {
       tile_[index(d)] = divisor(how_.tile[d]);
       tiles_[d] = (extents[d] + how_.tile[d] - 1) / how_.tile[d];
     }
-    volume_ = how_.tile.volume();
-    inner_strides_ = row_major_strides(how_.tile);
+    check_halo(how_.halo.at.data(), extents.at.data(), how_.tile.at.data(), tiles_.at.data(), N, bytes_of_element);
+    position<N> with_halo = how_.tile;
+    for (int d = 0; d < N; ++d) with_halo[d] += 2 * how_.halo[d];
+    volume_ = with_halo.volume();
+    inner_strides_ = row_major_strides(with_halo);
+    origin_ = dot(how_.halo, inner_strides_);
     lay_out_levels();
   }
 
@@ -148,7 +192,11 @@ class layout {
   const distribution<N>& how() const { return how_; }
   const machine_shape& machine() const { return machine_; }
   std::int64_t elements() const { return extents_.volume(); }
+  /// Memory of a tile, in elements: with padding and ghost cells.
   std::int64_t elements_of_tile() const { return volume_; }
+  /// Where the first element of a tile is in its memory; before it there are ghost cells.
+  std::int64_t origin_in_tile() const { return origin_; }
+  bool is_ring(int d) const { return (how_.rings >> d & 1U) != 0; }
   bool contains(const position<N>& where) const {
     for (int d = 0; d < N; ++d)
       if (static_cast<std::uint64_t>(where[d]) >= static_cast<std::uint64_t>(extents_[d])) return false;
@@ -158,7 +206,7 @@ class layout {
   /// `where` must be inside.
   place place_of(const position<N>& where) const {
     position<N> tile;
-    std::int64_t phase = 0;
+    std::int64_t phase = origin_;
     for (int d = 0; d < N; ++d) {
       tile[d] = tile_[index(d)].quotient(where[d]);
       phase += (where[d] - tile[d] * how_.tile[d]) * inner_strides_[d];
@@ -167,8 +215,18 @@ class layout {
     return {slot.pe, slot.offset * volume_ + phase};
   }
   std::int32_t owner_of_tile(const position<N>& tile) const { return slot_of(tile).pe; }
+  /// The place of a tile's first element.
+  place place_of_tile(const position<N>& tile) const {
+    const place slot = slot_of(tile);
+    return {slot.pe, slot.offset * volume_ + origin_};
+  }
+  position<N> tile_with(const position<N>& where) const {
+    position<N> tile;
+    for (int d = 0; d < N; ++d) tile[d] = tile_[index(d)].quotient(where[d]);
+    return tile;
+  }
 
-  /// Memory of a PE's piece, in elements, padding included.
+  /// Memory of a PE's piece, in elements, padding and ghost cells included.
   std::int64_t elements_on(std::int32_t pe) const { return slots_of(pe) * volume_; }
   std::int64_t slots_of(std::int32_t pe) const {
     const std::int32_t participant = participant_of(pe);
@@ -226,13 +284,19 @@ class layout {
     }
     return box;
   }
-  /// The inverse of place_of; nothing: padding, or outside of the PE's piece.
+  /// The inverse of place_of; nothing: padding, a ghost cell, or outside of the PE's piece.
   std::optional<position<N>> element_at(const place& where) const {
     if (where.offset < 0) return std::nullopt;
     const auto tile = tile_in(where.pe, where.offset / volume_);
     if (!tile) return std::nullopt;
-    position<N> element = position_of(where.offset % volume_, how_.tile);
-    for (int d = 0; d < N; ++d) element[d] += (*tile)[d] * how_.tile[d];
+    position<N> element;
+    std::int64_t rest = where.offset % volume_;
+    for (int d = 0; d < N; ++d) {
+      element[d] = rest / inner_strides_[d] - how_.halo[d];
+      rest %= inner_strides_[d];
+      if (element[d] < 0 || element[d] >= how_.tile[d]) return std::nullopt;
+      element[d] += (*tile)[d] * how_.tile[d];
+    }
     if (!contains(element)) return std::nullopt;
     return element;
   }
@@ -256,7 +320,7 @@ class layout {
       tile_piece<N> piece{};
       const place slot = slot_of(tile);
       piece.pe = slot.pe;
-      piece.offset = slot.offset * volume_;
+      piece.offset = slot.offset * volume_ + origin_;
       for (int d = 0; d < N; ++d) {
         const std::int64_t begin = std::max(box.first[d], tile[d] * how_.tile[d]);
         const std::int64_t end = std::min(box.last[d], (tile[d] + 1) * how_.tile[d]);
@@ -369,6 +433,7 @@ class layout {
   position<N> tiles_{};  // along each dimension
   position<N> inner_strides_{};
   std::int64_t volume_ = 0;
+  std::int64_t origin_ = 0;
   std::array<divisor, N> tile_{};
   levels level_ = levels::in_turn;
   position<N> outer_{};  // rounds of the grid, or tiles of hosts, along each dimension

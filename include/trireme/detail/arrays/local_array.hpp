@@ -8,8 +8,12 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <string_view>
+#include <vector>
 
+#include "trireme/detail/arrays/halo_plan.hpp"
 #include "trireme/detail/arrays/layout.hpp"
+#include "trireme/detail/objects/type_name.hpp"
 #include "trireme/detail/sched/pe.hpp"
 #include "trireme/detail/sched/runtime.hpp"
 
@@ -22,6 +26,8 @@ struct host_pieces;
 #pragma GCC visibility push(default)
 
 namespace tri::arrays {
+
+class halo_exchanges;
 
 /// Name of an array in the whole job: a partition in the upper 24 bits, a running number in the lower 40. Partition 0
 /// is that of arrays made by all PEs, which count them alike; partition p + 1 that of PE p. Numbers are not used again,
@@ -74,6 +80,9 @@ class local_array {
       report_freed();
   }
   [[noreturn]] void report_freed() const;
+  /// The exchanges of its ghost cells that are under way.
+  halo_exchanges& halos();
+  bool has_halos() const { return halos_ != nullptr; }
 
   /// Of element number `number` in row-major order.
   virtual place place_of_number(std::int64_t number) const = 0;
@@ -96,8 +105,9 @@ class local_array {
   std::atomic<std::byte*>* pieces_ = nullptr;  // of the host's PEs, in the arena
   std::unique_ptr<std::byte*[]> seen_;         // those that this PE accesses directly
   host_pieces* shared_ = nullptr;
+  std::byte* own_piece_ = nullptr;         // of this PE
+  std::unique_ptr<halo_exchanges> halos_;  // made at its first use
   direct_accesses* direct_ = nullptr;
-  std::byte* own_piece_ = nullptr;  // of this PE
   bool freed_ = false;
   std::uint32_t short_digest_ = 0;
 };
@@ -106,13 +116,27 @@ template <class T>
 inline char type_mark = 0;
 
 std::uint64_t digest_of(std::uint64_t before, std::uint64_t number);
+std::uint64_t digest_of_name(std::string_view name);
+/// Of the name of a type: the same in all processes, as type_mark is not.
+template <class T>
+std::uint64_t type_digest() {
+  return digest_of_name(objects::detail::pretty_type<T>());
+}
 
 template <int N>
 class typed_array final : public local_array {
  public:
-  typed_array(array_id id, const void* type, std::size_t bytes_of_element, const layout<N>& where)
-      : local_array(id, type, bytes_of_element, N), layout_(where) {}
+  typed_array(array_id id, const void* type, std::size_t bytes_of_element, std::uint64_t digest_of_type,
+              const layout<N>& where)
+      : local_array(id, type, bytes_of_element, N), digest_of_type_(digest_of_type), layout_(where) {}
   const layout<N>& where() const { return layout_; }
+  /// What this PE exchanges for ghost cells of these widths; made at its first use.
+  const halo_plan<N>& plan_of_halo(const position<N>& widths) {
+    for (const auto& known : plans_)
+      if (known->widths == widths) return *known;
+    plans_.push_back(std::make_unique<halo_plan<N>>(layout_, home().number(), widths));
+    return *plans_.back();
+  }
   place place_of_number(std::int64_t number) const override {
     return layout_.place_of(position_of(number, layout_.extents()));
   }
@@ -120,15 +144,17 @@ class typed_array final : public local_array {
   std::int64_t elements_on(std::int32_t pe) const override { return layout_.elements_on(pe); }
   std::uint64_t digest() const override {
     const distribution<N>& how = layout_.how();
-    std::uint64_t sum = digest_of(bytes_of_element(), N);
-    for (const position<N>& one :
-         {layout_.extents(), how.tile, how.host_tile, how.grid, position<N>::all(how.first_pe)})
+    std::uint64_t sum = digest_of(digest_of_type_, N);
+    for (const position<N>& one : {layout_.extents(), how.tile, how.host_tile, how.grid, how.halo,
+                                   position<N>::all(how.first_pe), position<N>::all(how.rings)})
       for (const std::int64_t number : one.at) sum = digest_of(sum, static_cast<std::uint64_t>(number));
     return sum;
   }
 
  private:
+  const std::uint64_t digest_of_type_;
   const layout<N> layout_;
+  std::vector<std::unique_ptr<halo_plan<N>>> plans_;  // one for each width that was used
 };
 
 // Errors of pointers.

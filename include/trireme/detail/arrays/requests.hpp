@@ -83,6 +83,16 @@ void request(std::int32_t pe, const local_array& array, A&&... arguments) {
                                                                         std::forward<A>(arguments)...));
 }
 
+/// A message that its receiver alone may run, as it changes what that PE has.
+template <auto Function, class... A>
+void inform(std::int32_t pe, const local_array& array, A&&... arguments) {
+  auto& here = sched::this_pe();
+  using handled = request_handler<Function>;
+  objects::post_packed(here, pe, handled::notice, array.short_digest(), array.id(),
+                       objects::pack_arguments<typename handled::tuple>(here, here.is_in_this_process(pe), false,
+                                                                        std::forward<A>(arguments)...));
+}
+
 /// The same to every other PE of the job, to other hosts along a tree; not a request that others may serve.
 template <auto Function, class... A>
 void notify_all(array_id id, const A&... arguments) {
@@ -208,6 +218,8 @@ inline void access_that_may_be_waited_for() {
     run_some_messages();
 }
 
+/// No put or update of this PE is under way.
+bool nothing_is_unfenced();
 /// Ready when all puts and updates of this PE have been run where they went.
 future<void> fence_of_pe();
 future<void> barrier_of_all();

@@ -17,6 +17,7 @@ struct task_handle {
 };
 struct post_result {
   task_handle handle;
+  std::uint32_t useful_helpers = 0;
 };
 
 inline constexpr std::uint32_t most_pes = 4;
@@ -87,7 +88,7 @@ class board_pe {
       at.finished.store(0, std::memory_order_relaxed);
       at.claimed.store(0, std::memory_order_release);
       shared_.open.fetch_or(1U << slot, std::memory_order_seq_cst);
-      return {{slot}};
+      return {{slot}, most_pes - 1};
     }
     return {};
   }

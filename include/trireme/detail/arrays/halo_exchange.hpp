@@ -1,0 +1,99 @@
+// Ghost cells are filled by the PEs that have the elements: each sends one message to each neighbouring PE. The message
+// of a PE that is ahead waits until the receiver begins the same exchange, so that the ghost cells keep their values
+// while the receiver still uses them. No barrier is needed, before or after.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "trireme/buffer.hpp"
+#include "trireme/detail/arrays/halo_plan.hpp"
+#include "trireme/detail/arrays/requests.hpp"
+#include "trireme/detail/arrays/sections.hpp"
+#include "trireme/detail/os/unique_function.hpp"
+
+#pragma GCC visibility push(default)
+
+namespace tri::arrays {
+
+/// The exchanges of one array on one PE: they are counted, and those with one number belong together. Several may be
+/// under way. No I/O; used by its PE's thread.
+class halo_exchanges {
+ public:
+  using taker = os::unique_function<void(std::int32_t pe, const buffer<std::byte>& cells)>;
+  /// The next exchange; returns its number. `take` gets the cells of each neighbour, those that came early at once;
+  /// then `done` runs.
+  std::uint64_t begin(std::size_t neighbours, taker take, os::unique_function<void()> done);
+  /// The cells of a neighbour have come. False: that exchange has ended.
+  bool arrive(std::uint64_t number, std::int32_t pe, buffer<std::byte> cells);
+  /// Neighbours that the oldest exchange under way waits for; 0: none is under way.
+  std::size_t missing() const { return under_way_.empty() ? 0 : under_way_.front().missing; }
+
+ private:
+  struct early {
+    std::int32_t pe;
+    buffer<std::byte> cells;
+  };
+  struct exchange {
+    std::uint64_t number;
+    std::size_t missing;
+    taker take;
+    os::unique_function<void()> done;
+  };
+
+  std::uint64_t begun_ = 0;
+  std::deque<exchange> under_way_;
+  std::map<std::uint64_t, std::vector<early>> early_;  // by number
+};
+
+/// The message. An array that has not been made here yet, or that is another one, is handled as by requests.
+void take_halo(asked_array id, std::int32_t source, std::uint64_t number, buffer<std::byte> cells);
+/// Ends the job when cells of another width have come.
+void check_halo_length(const local_array& array, std::int32_t pe, std::size_t come, std::size_t expected);
+
+/// One side of an exchange.
+template <int N>
+void exchange_halo(typed_array<N>& array, const position<N>& widths, const promise<void>& done) {
+  const halo_plan<N>& plan = array.plan_of_halo(widths);
+  const position<N>& strides = array.where().strides_in_tile();
+  const std::size_t size = array.bytes_of_element();
+  std::byte* const piece = array.own_piece();
+  const auto place = [piece, size](std::int64_t offset) { return piece + offset * static_cast<std::int64_t>(size); };
+  for (const auto& part : plan.own)
+    copy_box<N>(place(part.offset), strides, place(part.there), strides, part.extents, size);
+  std::vector<buffer<std::byte>> messages;  // all before the first is sent: memory may end
+  for (const auto& neighbour : plan.neighbours) {
+    auto& cells = messages.emplace_back(static_cast<std::size_t>(neighbour.elements_sent) * size);
+    std::byte* to = cells.data();
+    for (const auto& part : neighbour.sent) {
+      copy_box<N>(to, row_major_strides(part.extents), place(part.offset), strides, part.extents, size);
+      to += part.extents.volume() * static_cast<std::int64_t>(size);
+    }
+  }
+  const auto take = [&array, &plan, place, size](std::int32_t pe, const buffer<std::byte>& cells) {
+    const auto neighbour = std::ranges::find(plan.neighbours, pe, &halo_plan<N>::neighbour::pe);
+    const bool is_known = neighbour != plan.neighbours.end();
+    check_halo_length(array, pe, cells.size(),
+                      is_known ? static_cast<std::size_t>(neighbour->elements_received) * size : 0);
+    if (!is_known) return;
+    const std::byte* from = cells.data();
+    for (const auto& part : neighbour->received) {
+      copy_box<N>(place(part.offset), array.where().strides_in_tile(), from, row_major_strides(part.extents),
+                  part.extents, size);
+      from += part.extents.volume() * static_cast<std::int64_t>(size);
+    }
+  };
+  const std::uint64_t number = array.halos().begin(plan.neighbours.size(), take, [done] { done.set(); });
+  for (std::size_t i = 0; i < messages.size(); ++i)
+    inform<&take_halo>(plan.neighbours[i].pe, array, number, std::move(messages[i]));
+}
+
+}  // namespace tri::arrays
+
+#pragma GCC visibility pop
