@@ -95,6 +95,7 @@ remote_addresses::remote_addresses(const sched::runtime& job)
             .reorder_ns = job.values().rma_reorder_ns},
       chunks_(chunking_of(job.values())),
       caches_(job.values().rma_cache_entries > 0),
+      pid_(getpid()),
       cache_(static_cast<std::size_t>(job.pes()), cache_options(job.values())),
       keys_(make_key_table()),
       adapter_(*keys_, own_memory(),
@@ -179,7 +180,7 @@ address_in_reply remote_addresses::address_for(std::int32_t source, array_id arr
                  .key_table = offset_in_own_memory(keys_),
                  .chunk = chunk,
                  .pe = owner,
-                 .pid = getpid(),
+                 .pid = pid_,
                  .file = arena::current()->own_file()};
   } catch (const address_protocol_error& error) {
     refuse(error.what());

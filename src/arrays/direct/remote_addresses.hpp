@@ -92,6 +92,7 @@ class remote_addresses {
   const link_options link_;
   const chunking chunks_;
   const bool caches_;
+  const std::int32_t pid_;  // of this process; here, because it takes a system call
 
   std::mutex initiator_;  // for what follows
   address_cache cache_;
