@@ -24,7 +24,7 @@ define build
 @cmake --build --preset $(1) --parallel $(JOBS) $(if $(2),--target $(2))
 endef
 
-.PHONY: help build demo test bench results docs check sanitize fuzz aarch64 wheels install deb deb-test fresh clean format
+.PHONY: help build demo test bench results docs check sanitize fuzz aarch64 wheels python install deb deb-test fresh clean format
 help:
 	@echo "Trireme: message-driven objects, parallel loops, accelerators for MPI and OpenMP programs."
 	@echo
@@ -43,6 +43,7 @@ help:
 	@echo "  make fuzz              the fuzz targets, each for a minute (SECONDS_EACH=60)"
 	@echo "  make aarch64           unit tests built for 64-bit Arm, in an emulator"
 	@echo "  make wheels            the MPI libraries of PyPI (Open MPI 5, MPICH 4.3 and 5, Intel MPI), which make test then tries too"
+	@echo "  make python            what the Python package needs (nanobind, numpy, pytest of PyPI), which make test then builds and tries too"
 	@echo "  make fresh             demo, install and a user's program on a minimal Debian, as a new user (scripts/fresh.sh --help)"
 	@echo "  make clean             remove build/"
 	@echo
@@ -118,6 +119,12 @@ aarch64:
 wheels:
 	@scripts/deps.sh test wheels
 	@scripts/mpi_wheels.sh build/mpi-wheels
+
+# What is configured already has no Python package yet (python/README.md).
+python:
+	@scripts/deps.sh python
+	@PYTHON=$(DEBIAN_PYTHON) scripts/python_environment.sh build/python-environment
+	@if [ -f build/release/build.ninja ]; then cmake --preset release --log-level=WARNING >/dev/null; fi
 
 # Builds what is installed, and nothing else.
 install:

@@ -3,6 +3,8 @@
 #include <iterator>
 
 #include "arrays/cache_rows.hpp"
+#include "arrays/dense_rows.hpp"
+#include "arrays/program_rows.hpp"
 #include "arrays/rows.hpp"
 #include "loop_model/rows.hpp"
 #include "loops/rows.hpp"
@@ -46,6 +48,8 @@ registry all_suites(const suite_options& options) {
 
   std::vector<row_definition> arrays = array_rows();
   append(arrays, array_cache_rows());
+  append(arrays, array_program_rows(options.program));
+  append(arrays, dense_rows(options.program));
 
   registry known;
   known.add({.name = "messages", .description = "messages and entry methods between PEs", .rows = std::move(messages)});
@@ -68,7 +72,7 @@ registry all_suites(const suite_options& options) {
                  "collectives of MPI programs under the drop-in beside MPI libraries, ranks bound to 2 cores; plans",
              .rows = std::move(collectives)});
   known.add({.name = "arrays",
-             .description = "global arrays: two processes of one host, and of two emulated ones",
+             .description = "global arrays: two processes of one host, and of two emulated ones; dense linear algebra",
              .rows = std::move(arrays)});
   known.add({.name = "wire",
              .description = "messages between hosts, beside UCX called plainly: 2 processes on 2 cores",

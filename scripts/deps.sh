@@ -9,7 +9,7 @@ usage: scripts/deps.sh [--list] GROUP...
   build   compiler, build tools, and the libraries of all that Trireme consists of (both MPIs with their launchers, UCX,
           PMIx) and of its tests
   test    what the tests need besides: compilers and tools that drop-ins and omp-rewrite are tried with, and OpenBLAS,
-          that LU is checked with
+          that LU is checked with and dense programs compute with
   bench   the peers that the benchmarks compare with
   demo    LAMMPS, the independent code that the demonstration is verified against
   check   formatter and linter
@@ -17,6 +17,7 @@ usage: scripts/deps.sh [--list] GROUP...
   docs    what builds the site of both books: Doxygen, and Python and npm for their packages
   fuzz    clang with libFuzzer, for the fuzz targets
   wheels  Python's pip, which brings the MPI libraries of PyPI
+  python  Python with its headers and its pip, which brings what the Python package is built and tested with
   fresh   what makes the minimal root of `make fresh`
   aarch64 cross compiler, emulator and what unpacks the root of `make aarch64`
   slurm   Slurm and munge, which the Slurm test runs in namespaces; not in `all`, because where systemd runs Debian's
@@ -34,7 +35,8 @@ packages_of() {
                 nlohmann-json3-dev libucx-dev libpmix-dev libopenmpi-dev openmpi-bin libmpich-dev mpich \
                 libgtest-dev libgmock-dev ;;
     test) packages_of build; echo 'clang-16|clang' gfortran iproute2 mount libcereal-dev 'libomp-16-dev|libomp-dev' libopenblas-dev libsodium23 patch python3 git ;;
-    bench) packages_of build; echo iproute2 mount libbenchmark-dev libmimalloc-dev libtbb-dev ;;
+    bench) packages_of build; echo iproute2 mount libbenchmark-dev libmimalloc-dev libtbb-dev gfortran libarmci-mpi-dev \
+                libcoarrays-openmpi-dev libglobalarrays-dev libopenblas-dev libscalapack-openmpi-dev ;;
     demo) packages_of build; echo lammps ;;
     check) packages_of test; packages_of bench; echo clang-format-16 clang-tidy-16 ;;
     results) echo python3 python3-matplotlib ;;
@@ -43,6 +45,7 @@ packages_of() {
     deb) packages_of build; echo dpkg-dev gzip ;;
     deb-test) packages_of deb; echo lintian mandoc man-db mmdebstrap ;;
     wheels) echo python3 python3-venv ;;
+    python) packages_of build; echo python3 python3-dev python3-venv ;;
     fresh) echo mmdebstrap git ;;
     slurm) echo slurmctld slurmd slurm-client munge iproute2 mount ;;
     aarch64) echo ninja-build cmake make pkg-config ccache g++-aarch64-linux-gnu qemu-user mmdebstrap ;;

@@ -10,6 +10,14 @@
 #include "framework/process_rows.hpp"
 
 namespace tri::bench {
+namespace {
+
+// Runs its arguments, with what the environment has in the places of two of them: HOSTS and HOST_SHELL.
+const char* const with_words_of_the_hosts =
+    "for word do shift; case $word in HOSTS) word=$HOSTS ;; HOST_SHELL) word=$HOST_SHELL ;; esac; "
+    "set -- \"$@\" \"$word\"; done; exec \"$@\"";
+
+}  // namespace
 
 std::vector<std::vector<std::size_t>> rows_by_launch(const std::vector<const row_definition*>& rows) {
   std::vector<std::vector<std::size_t>> groups;
@@ -29,12 +37,15 @@ std::vector<std::vector<std::size_t>> rows_by_launch(const std::vector<const row
 
 std::vector<std::string> child_command(const std::vector<const row_definition*>& rows, const run_options& options,
                                        const program& self) {
-  std::vector<std::string> command = self.launcher;
+  const launch where = rows.front()->launch.value_or(launch{});
+  std::vector<std::string> command = where.on_hosts;
   const auto add = [&command](const std::vector<std::string>& words) {
     command.insert(command.end(), words.begin(), words.end());
   };
-  const launch where = rows.front()->launch.value_or(launch{});
+  if (!where.on_hosts.empty()) add({"sh", "-c", with_words_of_the_hosts, "sh"});
+  add(self.launcher);
   add({"run", "-n", std::to_string(where.processes), "--pes", std::to_string(where.pes)});
+  if (!where.on_hosts.empty()) add({"--hosts", "HOSTS", "--rsh", "HOST_SHELL"});
   add(where.options);
   add({"--"});
   add(self.launcher);
@@ -51,6 +62,9 @@ void measure_in_children(const std::vector<const row_definition*>& rows, const s
                          const run_options& options, const program& self, progress_line& progress,
                          const std::function<void(std::size_t, row)>& finished) {
   std::size_t done = 0;
+  const launch& where = *rows[group.front()]->launch;
+  if (where.why_not != nullptr && !where.why_not().empty())
+    for (; done < group.size(); ++done) finished(group[done], unavailable_row(*rows[group[done]], where.why_not()));
   while (done < group.size()) {
     std::vector<const row_definition*> rest;
     for (std::size_t position = done; position < group.size(); ++position) rest.push_back(rows[group[position]]);

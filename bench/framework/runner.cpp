@@ -8,6 +8,7 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <map>
 #include <optional>
 #include <stdexcept>
 
@@ -98,6 +99,14 @@ class report_file {
   std::int64_t written_ns_ = os::now_ns();
 };
 
+peer_figures peers_of(const row_definition& definition, context& tools) {
+  try {
+    return definition.peers(tools);
+  } catch (const std::exception& failure) {
+    return {.note = fmt::format("without peers: {}", failure.what())};
+  }
+}
+
 // Measures the rows, those of one launch together, and prints them in the order of the registry as soon as possible.
 std::vector<row> measure_all(const registry& known, const std::vector<const row_definition*>& selected,
                              const run_options& options, const program& self, std::optional<report_file>& kept) {
@@ -121,13 +130,23 @@ std::vector<row> measure_all(const registry& known, const std::vector<const row_
 
   context tools(batch_options_of(options));
   for (const std::vector<std::size_t>& group : order_of_measuring(known, selected)) {
+    std::map<std::size_t, peer_figures> peers;
+    for (const std::size_t which : group) {
+      if (!selected[which]->peers) continue;
+      progress.show(fmt::format("peers of {}", selected[which]->name));
+      peers[which] = peers_of(*selected[which], tools);
+    }
+    const auto finished_with_peers = [&](std::size_t which, row measured) {
+      if (const auto found = peers.find(which); found != peers.end()) add_peers(measured, found->second);
+      finished(which, std::move(measured));
+    };
     if (selected[group.front()]->launch) {
-      measure_in_children(selected, group, options, self, progress, finished);
+      measure_in_children(selected, group, options, self, progress, finished_with_peers);
       continue;
     }
     for (const std::size_t which : group) {
       progress.show(selected[which]->name);
-      finished(which, measure_here(*selected[which], tools));
+      finished_with_peers(which, measure_here(*selected[which], tools));
     }
   }
   std::vector<row> all;

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <exception>
 #include <stdexcept>
 #include <utility>
@@ -109,6 +110,27 @@ row make_row(const row_definition& definition, const measurement& measured) {
   }
   made.ratio = summarize(ratios);
   return made;
+}
+
+void add_peers(row& made, const peer_figures& found) {
+  if (!found.note.empty()) made.note += (made.note.empty() ? "" : "; ") + found.note;
+  made.peers.insert(found.medians.begin(), found.medians.end());
+  if (found.medians.empty() || made.best_peer || !made.error.empty() || !made.not_available.empty()) return;
+  const auto best = std::min_element(found.medians.begin(), found.medians.end(), [&](const auto& a, const auto& b) {
+    return made.direction == better::lower ? a.second < b.second : a.second > b.second;
+  });
+  if (!(best->second > 0)) return;
+  made.best_peer = compared_row{best->first,
+                                {.median = made.figure.median / best->second,
+                                 .p10 = made.figure.p10 / best->second,
+                                 .p90 = made.figure.p90 / best->second,
+                                 .batches = made.figure.batches}};
+}
+
+row unavailable_row(const row_definition& definition, const std::string& why) {
+  measurement none;
+  none.not_available = why;
+  return make_row(definition, none);
 }
 
 row failed_row(const row_definition& definition, std::string error) {

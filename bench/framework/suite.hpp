@@ -45,12 +45,22 @@ struct measurement {
   std::string not_available = {};    // why there is no figure of our own; the peers still have theirs
 };
 
+// What other software takes for a row, measured by programs of its own: medians in the unit of the row.
+struct peer_figures {
+  std::map<std::string, double> medians = {};
+  std::string note = {};  // who could not take part, and why
+};
+
 // A row that needs PEs is measured in a Trireme program of its own: `trireme run -n <processes> --pes <pes> <options>`.
 // Rows with the same launch share one. The row's function runs on PE 0; the other PEs serve its messages.
 struct launch {
   int processes = 1;
   int pes = 1;
   std::vector<std::string> options = {};  // of trireme run, e.g. "--tri-idle=spin"
+  // The command that makes the hosts of the program (tests/support/network_hosts.sh): it runs the command behind it
+  // with HOSTS and HOST_SHELL in the environment. Empty: all processes are of this host.
+  std::vector<std::string> on_hosts = {};
+  const std::string& (*why_not)() = nullptr;  // why it cannot be started here; empty: it can
 
   bool operator==(const launch&) const = default;
 };
@@ -65,6 +75,8 @@ struct row_definition {
   std::string description = {};  // one line for --list
   std::function<measurement(context&)> measure = {};
   std::optional<bench::launch> launch = {};  // without: measured in this process
+  // Called by the command itself, ahead of the program of the row, so that nothing else runs meanwhile.
+  std::function<peer_figures(context&)> peers = {};
 };
 
 struct suite {
@@ -95,7 +107,11 @@ row make_row(const row_definition& definition, const measurement& measured);
 // Calls the row's function here and makes the row; a failure becomes row::error.
 row measure_here(const row_definition& definition, context& tools);
 
-// A row that could not be measured.
+// Adds what the row's peers have reached, and which of them is the best.
+void add_peers(row& made, const peer_figures& found);
+
+// A row that could not be measured, and one that cannot be measured here.
+row unavailable_row(const row_definition& definition, const std::string& why);
 row failed_row(const row_definition& definition, std::string error);
 
 }  // namespace tri::bench

@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <stdexcept>
 #include <utility>
 #include <vector>
@@ -32,8 +33,8 @@ void copy(const global_array<T, N>& from, const region<N>& box, const global_arr
   barrier().get();  // what others have written before
   struct arriving {
     local_tile<T, N> tile;
-    region<N> part;         // of the tile, in the array
-    std::vector<T> packed;  // unless the part is the tile, whose rows lie one behind the other
+    region<N> part;               // of the tile, in the array
+    std::unique_ptr<T[]> packed;  // unless the part is the tile, whose rows lie one behind the other
     future<void> done;
   };
   constexpr std::size_t most_under_way = 512;
@@ -41,10 +42,10 @@ void copy(const global_array<T, N>& from, const region<N>& box, const global_arr
   const auto finish = [&] {
     for (arriving& one : under_way) {
       one.done.get();
-      if (one.packed.empty()) continue;
+      if (one.packed == nullptr) continue;
       const position<N> extents = one.part.extents();
       arrays::copy_box<N>(reinterpret_cast<std::byte*>(&one.tile.at(one.part.first)), to.where().strides_in_tile(),
-                          reinterpret_cast<const std::byte*>(one.packed.data()), arrays::row_major_strides(extents),
+                          reinterpret_cast<const std::byte*>(one.packed.get()), arrays::row_major_strides(extents),
                           extents, sizeof(T));
     }
     under_way.clear();
@@ -58,8 +59,8 @@ void copy(const global_array<T, N>& from, const region<N>& box, const global_arr
       source.last[d] += box.first[d] - first[d];
     }
     const bool is_in_place = arrays::row_major_strides(part.extents()) == to.where().strides_in_tile();
-    std::vector<T> packed(is_in_place ? 0 : static_cast<std::size_t>(part.volume()));
-    T* const into = is_in_place ? &tile.at(part.first) : packed.data();
+    auto packed = is_in_place ? nullptr : std::make_unique<T[]>(static_cast<std::size_t>(part.volume()));
+    T* const into = is_in_place ? &tile.at(part.first) : packed.get();
     under_way.push_back({tile, part, std::move(packed), from.get(source, into)});
     if (under_way.size() == most_under_way) finish();
   }

@@ -22,28 +22,20 @@ namespace tri {
 template <class T>
 class element_reference {
  public:
-  element_reference(T* here, arrays::local_array& array, const arrays::place& where)
-      : here_(here), array_(&array), where_(where) {}
+  /// One of this host, and one to be asked for by messages.
+  [[gnu::always_inline]] element_reference(T* here, arrays::local_array& array) : here_(here), array_(&array) {}
+  element_reference(arrays::local_array& array, const arrays::place& where)
+      : here_(nullptr), array_(&array), where_(where) {}
   element_reference(const element_reference&) = delete;
   ~element_reference() {}  // NOLINT(modernize-use-equals-default): so that it cannot go through `...`, as to printf
 
-  operator T() const { return read(); }  // NOLINT(google-explicit-constructor): as a reference
-  T read() const {
+  [[gnu::always_inline]] operator T() const { return read(); }  // NOLINT(google-explicit-constructor): as a reference
+  [[gnu::always_inline]] T read() const {
     if (here_ != nullptr) [[likely]] {
       arrays::access_that_may_be_waited_for();
       return arrays::load(here_);
     }
-    arrays::direct_attempt attempt;
-    // Not in methods, where a miss could not be waited for: whether they fail must not depend on a cache.
-    if (array_->direct() != nullptr && !sched::this_pe().in_handler()) {
-      arrays::access_that_may_be_waited_for();
-      bytes_of_value bytes;
-      attempt = arrays::get_now(*array_, where_.pe, run_of(bytes.all.data()));
-      if (attempt.has_begun) return std::bit_cast<T>(bytes.all);
-    }
-    future<T> result;
-    arrays::request_value(*array_, where_, result.get_promise(), attempt.wanted);
-    return result.get();
+    return ask();
   }
   future<T> get() const {
     future<T> result;
@@ -56,19 +48,11 @@ class element_reference {
     if (!attempt.has_begun) arrays::request_value(*array_, where_, result.get_promise(), attempt.wanted);
     return result;
   }
-  const element_reference& operator=(const T& value) const {
-    if (here_ != nullptr) [[likely]] {
+  [[gnu::always_inline]] const element_reference& operator=(const T& value) const {
+    if (here_ != nullptr) [[likely]]
       arrays::store(here_, value);
-      return *this;
-    }
-    if (array_->direct() != nullptr) {
-      bytes_of_value bytes{std::bit_cast<std::array<std::byte, sizeof(T)>>(value)};
-      const arrays::direct_attempt attempt = arrays::put_value(*array_, where_.pe, run_of(bytes.all.data()));
-      if (attempt.has_begun) return *this;
-      arrays::want_address_with_fence(*array_, where_.pe, attempt.wanted);
-    }
-    arrays::request<&arrays::serve_put<T>>(where_.pe, *array_, where_.offset, value);
-    arrays::note_unfenced(where_.pe);
+    else
+      put(value);
     return *this;
   }
   const element_reference& operator=(const element_reference& other) const { return *this = other.read(); }
@@ -206,7 +190,9 @@ class element_reference {
   }
 
   /// The PE that has it.
-  int owner() const { return where_.pe; }
+  int owner() const {
+    return here_ == nullptr ? where_.pe : array_->owner_of(reinterpret_cast<const std::byte*>(here_));
+  }
   /// Its address, or null: it is on another host.
   T* local() const { return here_; }
 
@@ -230,13 +216,39 @@ class element_reference {
     return arrays::begin_get(*array_, where_.pe, {&run, 1},
                              [to, bytes = std::move(bytes)] { to.set(std::bit_cast<T>(bytes->all)); });
   }
-  const element_reference& update(arrays::update what, T value) const {
-    if (here_ != nullptr) [[likely]] {
-      arrays::apply(what, here_, value);
-      return *this;
+  // Requests are not part of the code of each access.
+  [[gnu::noinline]] T ask() const {
+    arrays::direct_attempt attempt;
+    // Not in methods, where a miss could not be waited for: whether they fail must not depend on a cache.
+    if (array_->direct() != nullptr && !sched::this_pe().in_handler()) {
+      arrays::access_that_may_be_waited_for();
+      bytes_of_value bytes;
+      attempt = arrays::get_now(*array_, where_.pe, run_of(bytes.all.data()));
+      if (attempt.has_begun) return std::bit_cast<T>(bytes.all);
     }
+    future<T> result;
+    arrays::request_value(*array_, where_, result.get_promise(), attempt.wanted);
+    return result.get();
+  }
+  [[gnu::noinline]] void put(const T& value) const {
+    if (array_->direct() != nullptr) {
+      bytes_of_value bytes{std::bit_cast<std::array<std::byte, sizeof(T)>>(value)};
+      const arrays::direct_attempt attempt = arrays::put_value(*array_, where_.pe, run_of(bytes.all.data()));
+      if (attempt.has_begun) return;
+      arrays::want_address_with_fence(*array_, where_.pe, attempt.wanted);
+    }
+    arrays::request<&arrays::serve_put<T>>(where_.pe, *array_, where_.offset, value);
+    arrays::note_unfenced(where_.pe);
+  }
+  [[gnu::noinline]] void ask_for(arrays::update what, T value) const {
     arrays::request<&arrays::serve_update<T>>(where_.pe, *array_, where_.offset, value, what);
     arrays::note_unfenced(where_.pe);
+  }
+  [[gnu::always_inline]] const element_reference& update(arrays::update what, T value) const {
+    if (here_ != nullptr) [[likely]]
+      arrays::apply(what, here_, value);
+    else
+      ask_for(what, value);
     return *this;
   }
   T fetch(arrays::update what, T value) const {
@@ -259,7 +271,7 @@ class element_reference {
   }
   T* here_;
   arrays::local_array* array_;
-  arrays::place where_;
+  arrays::place where_{-1, 0};  // of one that is not here
 };
 
 }  // namespace tri

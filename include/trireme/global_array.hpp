@@ -95,29 +95,32 @@ class global_array {
   /// The layout: which PE has what.
   const arrays::layout<N>& where() const {
     if (array_ == nullptr) [[unlikely]]
-      throw std::logic_error("global array: this handle names no array");
+      arrays::report_nameless();
     return array_->where();
   }
 
   /// An element of any PE. Throws std::out_of_range outside of the extents, std::logic_error after free.
   template <std::integral... I>
     requires(sizeof...(I) == N)
-  element_reference<T> operator()(I... i) const {
+  [[gnu::always_inline]] element_reference<T> operator()(I... i) const {
     return (*this)[position<N>(i...)];
   }
-  element_reference<T> operator[](const position<N>& at) const {
-    const arrays::place place = place_of(at);
+  [[gnu::always_inline]] element_reference<T> operator[](const position<N>& at) const {
     typed& array = here();
-    std::byte* const piece = array.piece_of(place.pe);
-    if (piece == nullptr) [[unlikely]]
-      array.check_usable();
-    return {piece == nullptr ? nullptr : reinterpret_cast<T*>(piece) + place.offset, array, place};
+    std::byte* element = array.known(at, sizeof(T));
+    if (element == nullptr) [[unlikely]] {
+      element = find(array, at);
+      if (element == nullptr) return {array, array.where().place_of(at)};
+    }
+    return {reinterpret_cast<T*>(element), array};
   }
   /// The address of an element of this host; null elsewhere, or when its PE has not made the array yet.
   T* local(const position<N>& at) const {
-    const arrays::place place = place_of(at);
-    std::byte* const piece = here().piece_of(place.pe);
-    return piece == nullptr ? nullptr : reinterpret_cast<T*>(piece) + place.offset;
+    typed& array = here();
+    std::byte* const element = array.known(at, sizeof(T));
+    if (element != nullptr) return reinterpret_cast<T*>(element);
+    check_inside(at);
+    return reinterpret_cast<T*>(array.find(at));
   }
   /// Throws std::out_of_range when a region does not lie in the extents, std::logic_error after free.
   void check_region(const region<N>& box) const {
@@ -297,14 +300,14 @@ class global_array {
     return std::static_pointer_cast<typed>(std::move(known));
   }
   /// What the calling PE knows of the array: the handle may have been made on another PE of the process.
-  typed& here() const {
+  [[gnu::always_inline]] typed& here() const {
     if (array_ == nullptr) [[unlikely]]
-      throw std::logic_error("global array: this handle names no array");
+      arrays::report_nameless();
     if (&array_->home() == sched::detail::this_pe) [[likely]]
       return *array_;
     return elsewhere();
   }
-  typed& elsewhere() const {
+  [[gnu::noinline]] typed& elsewhere() const {
     (void)sched::this_pe();                                                            // throws on other threads
     if (const auto known = known_here(array_->id()); known != nullptr) return *known;  // kept by the table
     const auto made = entered(array_->id(), array_->where());
@@ -312,10 +315,20 @@ class global_array {
     return *made;
   }
 
-  arrays::place place_of(const position<N>& at) const {
+  void check_inside(const position<N>& at) const {
     if (!where().contains(at)) [[unlikely]]
       arrays::report_outside(at.at.data(), extents().at.data(), N);
+  }
+  arrays::place place_of(const position<N>& at) const {
+    check_inside(at);
     return where().place_of(at);
+  }
+  /// Not part of the code of each access: most need it seldom.
+  [[gnu::noinline]] std::byte* find(typed& array, const position<N>& at) const {
+    check_inside(at);
+    std::byte* const element = array.find(at);
+    if (element == nullptr) array.check_usable();
+    return element;
   }
   /// Where the pieces of the PEs of a section are, looked up once: what becomes directly accessible meanwhile must not
   /// be accessed in both ways.

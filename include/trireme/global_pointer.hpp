@@ -33,7 +33,8 @@ class global_pointer {
     arrays::local_array& array = known();
     const arrays::place place = array.place_of_number(number_);
     std::byte* const piece = array.piece_of(place.pe);
-    return {piece == nullptr ? nullptr : reinterpret_cast<T*>(piece) + place.offset, array, place};
+    if (piece == nullptr) return {array, place};
+    return {reinterpret_cast<T*>(piece) + place.offset, array};
   }
   element_reference<T> operator[](difference_type n) const { return *(*this + n); }
   int owner() const { return known().place_of_number(number_).pe; }

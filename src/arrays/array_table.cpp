@@ -124,6 +124,7 @@ void array_table::free_piece(local_array& array, at when) {
   array.pes_of_host_ = 0;  // handles that are left find no piece
   array.pieces_ = nullptr;
   array.seen_.reset();
+  array.forget_addresses();
   directory_of_host().leave(*std::exchange(array.shared_, nullptr));
   freed_[partition_of(array.id())].insert(number_in_partition(array.id()));
   arrays_.erase(array.id());
@@ -197,6 +198,18 @@ std::string describe(array_id id) {
   return fmt::format("global array {} of those made by PE {}", number, partition_of(id) - 1);
 }
 
+std::int32_t local_array::owner_of(const std::byte* element) const {
+  for (std::uint32_t on_host = 0; on_host < pes_of_host_; ++on_host) {
+    const std::int32_t pe = first_pe_of_host_ + static_cast<std::int32_t>(on_host);
+    const auto bytes = static_cast<std::uintptr_t>(elements_on(pe)) * bytes_of_element_;
+    const std::byte* const piece = seen_[on_host];
+    if (piece != nullptr && reinterpret_cast<std::uintptr_t>(element) - reinterpret_cast<std::uintptr_t>(piece) < bytes)
+      return pe;
+  }
+  report_freed();
+}
+
+void report_nameless() { throw std::logic_error("global array: this handle names no array"); }
 void report_unknown(array_id id) {
   if (id == 0) throw std::logic_error("a global pointer that names no array was dereferenced");
   if (was_freed(id)) throw std::logic_error(describe(id) + " was freed");

@@ -6,6 +6,7 @@
 
 #include "arrays/array_table.hpp"
 #include "arrays/barrier_of_all.hpp"
+#include "arrays/direct/direct_accesses.hpp"
 #include "arrays/outstanding_requests.hpp"
 
 namespace tri::arrays {

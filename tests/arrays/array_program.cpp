@@ -6,6 +6,7 @@
 #include <atomic>
 #include <cstdio>
 #include <cstdlib>
+#include <limits>
 #include <random>
 #include <span>
 #include <stdexcept>
@@ -54,6 +55,46 @@ void single_values() {
     }
   a.free().get();
   expect_throws([&] { a(0, 0) = 1; }, "was freed");
+}
+
+// Walks whose steps stay in a tile, cross into others and leave the array: what is known of the tile before must not
+// outlast it.
+template <class... Options>
+void walk(std::uint32_t seed, const Options&... options) {
+  global_array<std::int64_t, 2> a({13, 17}, options...);
+  for_each_own(a, [](const position<2>& at, std::int64_t& value) { value = value_at(at[0], at[1]); });
+  barrier().get();
+  std::mt19937 random(seed + static_cast<std::uint32_t>(this_pe()));
+  const auto any = [&](std::int64_t first, std::int64_t last) {
+    return std::uniform_int_distribution<std::int64_t>(first, last)(random);
+  };
+  position<2> at(6, 8);
+  for (int step = 0; step < 300; ++step) {
+    at = step % 20 == 0 ? position<2>(any(0, 12), any(0, 16)) : position<2>(at[0] + any(-1, 1), at[1] + any(-1, 1));
+    if (!a.where().contains(at)) {
+      expect_throws([&] { (void)a[at].read(); }, "there is no element");
+      expect_throws([&] { (void)a.local(at); }, "there is no element");
+      at = {6, 8};
+    }
+    for (int again = 0; again < 2; ++again) check_equal(std::int64_t{a[at]}, value_at(at[0], at[1]));
+    check_equal(a[at].owner(), a.owner(at));
+    check(a[at].local() == a.local(at), "two addresses of an element");
+    if (a.local(at) != nullptr) check_equal(*a.local(at), value_at(at[0], at[1]));
+  }
+  for (const std::int64_t far : {std::numeric_limits<std::int64_t>::min(), std::numeric_limits<std::int64_t>::max()})
+    expect_throws([&] { (void)a(far, far).read(); }, "there is no element");
+  barrier().get();
+  const bool is_here = a.local(at) != nullptr;
+  a.free().get();
+  if (is_here) expect_throws([&] { (void)a[at].read(); }, "was freed");
+}
+void walks_through_tiles() {
+  walk(1, tiles(3, 4));
+  walk(2, tiles(5, 17));
+  walk(3);
+  walk(4, tiles(1, 1));
+  walk(5, tiles(4, 4), grid(1, pe_count()));
+  walk(6, tiles(4, 5), halo(1, 2));
 }
 
 void updates() {
@@ -584,6 +625,7 @@ struct test_case {
   void (*run)();
 };
 constexpr test_case cases[] = {{"single_values", &single_values},
+                               {"walks_through_tiles", &walks_through_tiles},
                                {"updates", &updates},
                                {"own_tiles", &own_tiles},
                                {"sections", &sections},

@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "framework/children.hpp"
+#include "framework/process_rows.hpp"
 #include "suites.hpp"
 
 namespace tri::bench {
@@ -97,6 +98,32 @@ TEST(children, launch_this_program_with_the_same_method) {
                   "--emit-row", "entry", "--emit-row", "rate", "--quick", "--repetitions", "9", "--kneighbor", "k=1"));
 }
 
+TEST(children, processes_on_hosts_of_their_own_are_launched_from_the_first) {
+  // What makes the hosts is the first word here; the rest is its command.
+  const row_definition far =
+      launched_row("far", {.processes = 2, .on_hosts = {"env", "HOSTS=a,b", "HOST_SHELL=shell"}});
+  std::string said;
+  process_lines(
+      child_command({&far}, {}, {{"echo"}}), [&](const std::string& line) { said += line; }, 10);
+  EXPECT_EQ(said, "run -n 2 --pes 1 --hosts a,b --rsh shell -- echo bench --emit-row far");
+}
+
+TEST(children, rows_that_cannot_be_measured_here_have_the_reason) {
+  const launch where{.processes = 2, .why_not = []() -> const std::string& {
+                       static const std::string reason = "no such network";
+                       return reason;
+                     }};
+  const std::vector<row_definition> rows = {launched_row("a", where), launched_row("b", where)};
+  std::vector<row> measured(2);
+  progress_line progress(2);
+  measure_in_children({&rows[0], &rows[1]}, {0, 1}, {}, {{"false"}}, progress,
+                      [&](std::size_t which, row result) { measured[which] = std::move(result); });
+  for (const row& each : measured) {
+    EXPECT_EQ(each.not_available, "no such network");
+    EXPECT_EQ(each.error, "");
+  }
+}
+
 // A "launcher" that prints row a and then fails: what it printed counts, the row it was at is reported as failed, and
 // the rest is tried again.
 TEST(children, a_program_that_fails_costs_one_row) {
@@ -131,6 +158,27 @@ TEST(run, writes_context_and_rows) {
   for (const char* key : {"date", "commit", "compiler", "machine", "load_average", "build_type"}) {
     EXPECT_TRUE(report["context"].contains(key)) << key;
   }
+  std::filesystem::remove(file);
+}
+
+// Peers that are programs of their own are asked ahead of the row; one that fails costs no row.
+TEST(run, rows_have_the_best_of_their_peers) {
+  const auto file = std::filesystem::path(testing::TempDir()) / "trireme_bench_peers.json";
+  registry known;
+  row_definition beside = fixed_row("beside", 30);
+  beside.peers = [](context&) { return peer_figures{.medians = {{"slow", 60}, {"fast", 40}}, .note = "without lost"}; };
+  row_definition without = fixed_row("without", 30);
+  without.peers = [](context&) -> peer_figures { throw std::runtime_error("no peer starts"); };
+  known.add({.name = "suite", .rows = {beside, without}});
+  testing::internal::CaptureStdout();
+  EXPECT_EQ(run_benchmarks(known, {.json_file = file.string()}, {{"trireme"}}), 0);
+  EXPECT_THAT(testing::internal::GetCapturedStdout(), HasSubstr("0.75x of the best peer, fast"));
+  std::ifstream input(file);
+  const nlohmann::json rows = nlohmann::json::parse(input)["rows"];
+  EXPECT_EQ(rows[0]["peers"], nlohmann::json({{"slow", 60}, {"fast", 40}}));
+  EXPECT_EQ(rows[0]["note"], "without lost");
+  EXPECT_EQ(rows[1]["median"], 30);
+  EXPECT_EQ(rows[1]["note"], "without peers: no peer starts");
   std::filesystem::remove(file);
 }
 

@@ -3,11 +3,11 @@
 # cluster. Needs root. In the environment of the command, which runs on the first of them:
 #   HOSTS        their names, with commas between
 #   HOST_SHELL   a remote shell for them (network_namespace_shell.sh)
-# Usage: network_hosts.sh [--delay-us N --switch PROGRAM [--counters FILE]] COUNT COMMAND [ARGUMENT ...]
+# Usage: network_hosts.sh [--apart] [--delay-us N --switch PROGRAM [--counters FILE]] COUNT COMMAND [ARGUMENT ...]
 # With --delay-us each message takes so much longer one way: PROGRAM (bench/network/delay_switch.cpp) is the switch then,
-# in the place of the kernel's, also with 0. The hosts have System V IPC and /dev/shm of their own then: UCX, and so
-# MPICH, would find the processes of the others through them. Ranks of MPICH that share a core take milliseconds for each
-# message that goes over a network, so without the option that stays as it is, for tests.
+# in the place of the kernel's, also with 0. The hosts have System V IPC and /dev/shm of their own then, and with --apart:
+# UCX, and so MPICH, would find the processes of the others through them. Ranks of MPICH that share a core take
+# milliseconds for each message that goes over a network, so without the options that stays as it is, for tests.
 # Status 77, and why, where namespaces cannot be made.
 # All of it is in a mount and a PID namespace: when they end, however that comes, the kernel removes what is left.
 set -euo pipefail
@@ -29,9 +29,10 @@ if [ "${1-}" != --inside ]; then
 fi
 net=$2
 shift 2
-delay="" switch="" counters=""
+delay="" switch="" counters="" own_ipc=""
 while :; do
   case $1 in
+    --apart) own_ipc=yes; shift; continue ;;
     --delay-us) delay=$2 ;;
     --switch) switch=$2 ;;
     --counters) counters=$2 ;;
@@ -39,6 +40,7 @@ while :; do
   esac
   shift 2
 done
+[ -z "$delay" ] || own_ipc=yes
 count=$1
 shift
 
@@ -56,7 +58,7 @@ make_namespace() {
 }
 for host in "${hosts[@]}"; do
   make_namespace net "$host"
-  [ -z "$delay" ] || make_namespace ipc "$host.ipc"
+  [ -z "$own_ipc" ] || make_namespace ipc "$host.ipc"
   make_namespace uts "$host.uts"
   nsenter --uts="/run/netns/$host.uts" hostname "$host"
 done

@@ -6,6 +6,8 @@ while [ "${1#-}" != "$1" ]; do shift; done
 host=$1
 at=/run/netns/$host
 shift
+# Of a process of that host itself: it has all of it, and /sys cannot be mounted a second time.
+[ "$(stat -Lc %i /proc/self/ns/net)" != "$(stat -Lc %i "$at")" ] || exec bash -c "$*"
 enter=(nsenter --net="$at")
 apart=(unshare --mount)
 before="mount -t sysfs sysfs /sys"

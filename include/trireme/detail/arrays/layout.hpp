@@ -204,13 +204,17 @@ class layout {
   }
 
   /// `where` must be inside.
-  place place_of(const position<N>& where) const {
+  place place_of(const position<N>& where) const { return place_in_tile(where, tile_of(where)); }
+  /// The coordinates of the tile of an element.
+  position<N> tile_of(const position<N>& where) const {
     position<N> tile;
+    for (int d = 0; d < N; ++d) tile[d] = tile_[index(d)].quotient(where[d]);
+    return tile;
+  }
+  /// The same where the tile is known.
+  place place_in_tile(const position<N>& where, const position<N>& tile) const {
     std::int64_t phase = origin_;
-    for (int d = 0; d < N; ++d) {
-      tile[d] = tile_[index(d)].quotient(where[d]);
-      phase += (where[d] - tile[d] * how_.tile[d]) * inner_strides_[d];
-    }
+    for (int d = 0; d < N; ++d) phase += (where[d] - tile[d] * how_.tile[d]) * inner_strides_[d];
     const place slot = slot_of(tile);
     return {slot.pe, slot.offset * volume_ + phase};
   }

@@ -80,6 +80,8 @@ class local_array {
       report_freed();
   }
   [[noreturn]] void report_freed() const;
+  /// The PE of this host in whose piece this address is.
+  std::int32_t owner_of(const std::byte* element) const;
   /// The exchanges of its ghost cells that are under way.
   halo_exchanges& halos();
   bool has_halos() const { return halos_ != nullptr; }
@@ -91,6 +93,8 @@ class local_array {
 
  protected:
   local_array(array_id id, const void* type, std::size_t bytes_of_element, int dimensions);
+  /// The pieces may no longer be accessed.
+  virtual void forget_addresses() {}
 
  private:
   friend class array_table;
@@ -151,13 +155,58 @@ class typed_array final : public local_array {
     return sum;
   }
 
+  /// The address of an element whose tile is known; null: ask find.
+  [[gnu::always_inline]] std::byte* known(const position<N>& at, std::size_t bytes_of_element) const {
+    std::uint64_t offset = 0;
+    for (int d = 0; d < N; ++d) {
+      const std::uint64_t from_first = static_cast<std::uint64_t>(at[d]) - static_cast<std::uint64_t>(known_.first[d]);
+      if (from_first >= static_cast<std::uint64_t>(known_.extents[d])) return nullptr;
+      offset += d == N - 1 ? from_first : from_first * static_cast<std::uint64_t>(known_.strides[d]);
+    }
+    return known_.memory + offset * bytes_of_element;
+  }
+  /// The same for one that is not; null: it must be asked by messages. The position must be inside.
+  std::byte* find(const position<N>& at) {
+    const position<N> tile = layout_.tile_of(at);
+    const place where = layout_.place_in_tile(at, tile);
+    std::byte* const piece = piece_of(where.pe);
+    if (piece == nullptr) return nullptr;
+    if (tile == last_tile_)
+      know_tile_of(at, where, piece);
+    else
+      last_tile_ = tile;
+    return piece + where.offset * static_cast<std::int64_t>(bytes_of_element());
+  }
+
  private:
+  void forget_addresses() override { known_ = {}; }
+  void know_tile_of(const position<N>& at, const place& where, std::byte* piece) {
+    const region<N> tile = layout_.elements_of(last_tile_);
+    known_.first = tile.first;
+    known_.extents = tile.extents();
+    known_.strides = layout_.strides_in_tile();
+    known_.memory = piece + (where.offset - dot(at, known_.strides) + dot(tile.first, known_.strides)) *
+                                static_cast<std::int64_t>(bytes_of_element());
+  }
+
+  // A tile of this host: most elements that a program names are in the tile of the one before, and for them neither
+  // divisions nor the directory are needed. Another takes its place when two accesses outside of it go there one
+  // after the other, so that random accesses to many tiles seldom pay for that.
+  struct known_tile {
+    position<N> first;
+    position<N> extents;  // without padding; zeros: none is known
+    position<N> strides;
+    std::byte* memory = nullptr;  // of its first element
+  };
+  known_tile known_;
+  position<N> last_tile_ = position<N>::all(-1);  // that find was asked for
   const std::uint64_t digest_of_type_;
   const layout<N> layout_;
   std::vector<std::unique_ptr<halo_plan<N>>> plans_;  // one for each width that was used
 };
 
-// Errors of pointers.
+// Errors of handles and pointers.
+[[noreturn]] void report_nameless();
 [[noreturn]] void report_unknown(array_id id);
 [[noreturn]] void report_outside(const local_array& array, std::int64_t number);
 [[noreturn]] void report_remote_cast(const local_array& array, std::int64_t number, int owner);

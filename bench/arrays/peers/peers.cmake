@@ -1,0 +1,80 @@
+# Peers of the suite `arrays`, those whose packages are there: programs of two processes.
+set(array_peers)
+set(array_peer_names)
+set(array_peer_programs)
+function(trireme_array_peer name launcher source)
+  set(program "${CMAKE_BINARY_DIR}/lib/trireme-bench-arrays_${name}")
+  add_custom_command(OUTPUT "${program}"
+    DEPENDS "${CMAKE_CURRENT_SOURCE_DIR}/arrays/peers/${source}" "${CMAKE_CURRENT_SOURCE_DIR}/arrays/peers/peer.h"
+    COMMAND ${CMAKE_COMMAND} -E make_directory "${CMAKE_BINARY_DIR}/lib"
+    COMMAND ${ARGN} -O2 "${CMAKE_CURRENT_SOURCE_DIR}/arrays/peers/${source}" -o "${program}" ${array_peer_libraries}
+    WORKING_DIRECTORY "${CMAKE_CURRENT_BINARY_DIR}" COMMENT "Building the peer ${name} of the suite arrays" VERBATIM)
+  set(array_peer_programs ${array_peer_programs} "${program}" PARENT_SCOPE)
+  set(array_peer_names "${array_peer_names}\"${name}\"," PARENT_SCOPE)
+  set(array_peers "${array_peers}{\"${name}\", \"${launcher}\", \"${program}\"}," PARENT_SCOPE)
+endfunction()
+set(array_peer_flags -std=gnu11 -Wall -Wextra)
+foreach(mpi IN LISTS TRIREME_MPIS)
+  trireme_array_peer(${mpi} "${TRIREME_MPIRUN_${mpi}}" mpi_window.c "${TRIREME_MPICC_${mpi}}" ${array_peer_flags})
+endforeach()
+find_program(TRIREME_OSHCC oshcc)
+find_program(TRIREME_OSHRUN oshrun)
+if(TRIREME_OSHCC AND TRIREME_OSHRUN)
+  trireme_array_peer(openshmem "${TRIREME_OSHRUN}" openshmem.c "${TRIREME_OSHCC}" ${array_peer_flags})
+endif()
+if("openmpi" IN_LIST TRIREME_MPIS)
+  find_program(TRIREME_GFORTRAN gfortran)
+  find_library(TRIREME_GLOBAL_ARRAYS ga-openmpi)
+  find_library(TRIREME_ARMCI armci-openmpi)
+  find_library(TRIREME_SCALAPACK scalapack-openmpi)
+  find_library(TRIREME_LAPACK lapack)
+  if(TRIREME_GFORTRAN AND TRIREME_GLOBAL_ARRAYS AND TRIREME_ARMCI AND TRIREME_SCALAPACK AND TRIREME_LAPACK)
+    execute_process(COMMAND "${TRIREME_GFORTRAN}" -print-file-name=libgfortran.so OUTPUT_VARIABLE gfortran_library
+      OUTPUT_STRIP_TRAILING_WHITESPACE)
+    set(array_peer_libraries "${TRIREME_GLOBAL_ARRAYS}" "${TRIREME_SCALAPACK}" "${TRIREME_LAPACK}" -lblas "${TRIREME_ARMCI}"
+      "${gfortran_library}" -lm)
+    trireme_array_peer(global_arrays "${TRIREME_MPIRUN_openmpi}" global_arrays.c "${TRIREME_MPICC_openmpi}" ${array_peer_flags})
+    set(array_peer_libraries)
+  endif()
+  find_program(TRIREME_CAF caf.openmpi)
+  if(TRIREME_CAF AND TRIREME_GFORTRAN)
+    trireme_array_peer(coarrays "${TRIREME_MPIRUN_openmpi}" coarrays.f90 "${TRIREME_CAF}")
+  endif()
+endif()
+add_custom_target(trireme_bench_array_peers DEPENDS ${array_peer_programs})
+add_dependencies(trireme_bench trireme_bench_array_peers)
+set_target_properties(trireme_bench PROPERTIES TRIREME_ARRAY_PEERS "${array_peer_names}")
+set_property(SOURCE arrays/peers.cpp APPEND PROPERTY COMPILE_DEFINITIONS "TRIREME_BENCH_ARRAY_PEERS=${array_peers}")
+
+# The peers of the dense programs of apps/dense: OpenBLAS's threads, and ScaLAPACK for each MPI that it is installed for.
+find_library(TRIREME_OPENBLAS NAMES openblas DOC "OpenBLAS: dense linear algebra on global arrays; peer of the LU kernel")
+set(dense_peers)
+set(scalapacks)
+set(openblas_peer)
+if(TRIREME_OPENBLAS AND TRIREME_TESTS)
+  add_executable(trireme_bench_openblas arrays/peers/openblas.c)
+  set_target_properties(trireme_bench_openblas PROPERTIES OUTPUT_NAME trireme-bench-openblas
+    RUNTIME_OUTPUT_DIRECTORY "${CMAKE_BINARY_DIR}/lib")
+  target_compile_options(trireme_bench_openblas PRIVATE -Wall -Wextra)
+  target_link_libraries(trireme_bench_openblas PRIVATE "${TRIREME_OPENBLAS}")
+  add_dependencies(trireme_bench trireme_bench_openblas)
+  set(openblas_peer "${CMAKE_BINARY_DIR}/lib/trireme-bench-openblas")
+  foreach(mpi IN LISTS TRIREME_MPIS)
+    find_library(TRIREME_SCALAPACK_${mpi} NAMES scalapack-${mpi} DOC "ScaLAPACK for ${mpi}: peer of the dense programs")
+    if(TRIREME_SCALAPACK_${mpi})
+      set(source "${CMAKE_CURRENT_SOURCE_DIR}/arrays/peers/scalapack.c")
+      set(peer "${CMAKE_BINARY_DIR}/lib/trireme-bench-scalapack_${mpi}")
+      add_custom_command(OUTPUT "${peer}" DEPENDS "${source}"
+        COMMAND ${TRIREME_MPICC_${mpi}} -std=gnu11 -O2 -Wall -Wextra "${source}" -o "${peer}"
+          "${TRIREME_SCALAPACK_${mpi}}" "${TRIREME_OPENBLAS}" -lm
+        COMMENT "Building a peer with ScaLAPACK for ${mpi}" VERBATIM)
+      list(APPEND dense_peers "${peer}")
+      string(APPEND scalapacks "{\"${mpi}\", \"${TRIREME_MPIRUN_${mpi}}\", \"${peer}\"},")
+    endif()
+  endforeach()
+  add_custom_target(trireme_bench_scalapack DEPENDS ${dense_peers})
+  add_dependencies(trireme_bench trireme_bench_scalapack)
+endif()
+set_property(SOURCE arrays/dense_rows.cpp APPEND PROPERTY COMPILE_DEFINITIONS "TRIREME_BENCH_SCALAPACKS=${scalapacks}"
+  "TRIREME_BENCH_OPENBLAS=\"${openblas_peer}\""
+  "TRIREME_BENCH_DENSE_PROGRAMS=\"$<$<BOOL:${openblas_peer}>:${CMAKE_BINARY_DIR}/apps/dense>\"")

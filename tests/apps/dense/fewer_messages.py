@@ -1,0 +1,36 @@
+"""Panels and operands go along rows and columns of the grid by broadcasts: runs a program over hosts of one PE each, and
+checks that the busiest PE sends O(log P) messages a step by the way `tuned` where by `blas`, which gets tiles from their
+owners, it sends O(P).
+
+usage: fewer_messages.py TRIREME PROGRAM
+"""
+import math
+import subprocess
+import sys
+
+TILES = 8  # in a row: so many steps
+
+
+def messages(trireme, program, hosts):
+    output = subprocess.run([trireme, "run", "-n", str(hosts), program, f"--tri-hosts={hosts}", "--n", str(TILES * 8), "--nb", "8",
+                             "--p", "1", "--q", str(hosts), "--ways", "blas,tuned"],
+                            check=True, capture_output=True, text=True, timeout=200).stdout
+    found = {line.split()[0]: int(line.split()[4]) for line in output.splitlines() if line.startswith(("blas ", "tuned "))}
+    print(f"{hosts} hosts: {found}")
+    return found
+
+
+def main():
+    trireme, program = sys.argv[1:]
+    few, many = messages(trireme, program, 2), messages(trireme, program, 8)
+    # One broadcast along the row a step; the barrier at its end costs a few more.
+    most = TILES * math.ceil(math.log2(8)) + 8
+    if many["tuned"] > most:
+        raise SystemExit(f"tuned: the busiest of 8 PEs has sent {many['tuned']} messages in {TILES} steps; at most {most} are expected")
+    if many["blas"] < 2 * many["tuned"]:
+        raise SystemExit(f"blas: {many['blas']} messages are no more than twice the {many['tuned']} of tuned")
+    del few
+
+
+if __name__ == "__main__":
+    main()
