@@ -58,7 +58,7 @@ double seconds_of_peer(const std::vector<std::string>& command, int threads) {
 }
 double seconds_of_program(const std::string& program, const std::string& name) {
   const std::string output = output_of({program, "run", "-n", "2", fmt::format("{}/{}", folder, name), "--n",
-                                        std::to_string(order), "--ways", "tuned,tuned,tuned"},
+                                        std::to_string(order), "--versions", "tuned,tuned,tuned"},
                                        1);
   if (output.find("verified") == std::string::npos) throw std::runtime_error(output);
   std::istringstream lines(output);

@@ -1,5 +1,5 @@
 """Panels and operands go along rows and columns of the grid by broadcasts: runs a program over hosts of one PE each, and
-checks that the busiest PE sends O(log P) messages a step by the way `tuned` where by `blas`, which gets tiles from their
+checks that the busiest PE sends O(log P) messages a step by the version `tuned` where by `blas`, which gets tiles from their
 owners, it sends O(P).
 
 usage: fewer_messages.py TRIREME PROGRAM
@@ -13,7 +13,7 @@ TILES = 8  # in a row: so many steps
 
 def messages(trireme, program, hosts):
     output = subprocess.run([trireme, "run", "-n", str(hosts), program, f"--tri-hosts={hosts}", "--n", str(TILES * 8), "--nb", "8",
-                             "--p", "1", "--q", str(hosts), "--ways", "blas,tuned"],
+                             "--p", "1", "--q", str(hosts), "--versions", "blas,tuned"],
                             check=True, capture_output=True, text=True, timeout=200).stdout
     found = {line.split()[0]: int(line.split()[4]) for line in output.splitlines() if line.startswith(("blas ", "tuned "))}
     print(f"{hosts} hosts: {found}")
