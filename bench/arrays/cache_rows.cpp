@@ -6,12 +6,14 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "arrays/addresses/address_cache.hpp"
 #include "arrays/addresses/emulated_registration.hpp"
 #include "arrays/addresses/registration_table.hpp"
 #include "messages/pes.hpp"
+#include "os/clock.hpp"
 #include "trireme/arrays.hpp"
 #include "trireme/detail/arrays/direct_access.hpp"
 #include "trireme/group.hpp"
@@ -42,34 +44,75 @@ const tri::global_array<std::uint64_t, 1>& array() {
 enum class access : std::uint8_t { get, put };
 
 // From two chunks of PE 1 in turn: a cache with one entry misses always. A put is fenced, so that it is complete.
-measurement measure(context& tools, access how, std::int64_t words) {
-  const auto& in = array();
-  std::vector<std::uint64_t> to(static_cast<std::size_t>(words));
-  std::uint64_t operations = 0;
-  const arrays::direct_access_figures before = arrays::direct_accesses_of_process();
-  measurement made{.samples = tools.runner().time([&](std::uint64_t count) {
+class accesses {
+ public:
+  accesses(access how, std::int64_t words) : how_(how), words_(words), local_(static_cast<std::size_t>(words)) {}
+  void run(std::uint64_t count) {
     for (std::uint64_t i = 0; i < count; ++i) {
-      const std::int64_t first = words_of_pe + static_cast<std::int64_t>(operations++ % 2) * words_of_chunk;
-      const tri::region<1> section({first}, {first + words});
-      if (how == access::put) {
-        if (words == 1)
-          in(first) = i;
-        else
-          in.put(section, to.data()).get();
-        tri::fence().get();
-      } else if (words == 1) {
-        to[0] = in(first);
-      } else {
-        in.get(section, to.data()).get();
-      }
-      asm volatile("" : : "r"(to.data()) : "memory");
+      const std::int64_t first = words_of_pe + static_cast<std::int64_t>(done_++ % 2) * words_of_chunk;
+      if (how_ == access::get)
+        get(first);
+      else
+        put(first);
+      asm volatile("" : : "r"(local_.data()) : "memory");
     }
-  })};
+  }
+  std::uint64_t done() const { return done_; }
+
+ private:
+  void get(std::int64_t first) {
+    if (words_ == 1)
+      local_[0] = array()(first);
+    else
+      array().get({{first}, {first + words_}}, local_.data()).get();
+  }
+  void put(std::int64_t first) {
+    if (words_ == 1)
+      array()(first) = local_[0];
+    else
+      array().put({{first}, {first + words_}}, local_.data()).get();
+    tri::fence().get();
+  }
+  const access how_;
+  const std::int64_t words_;
+  std::vector<std::uint64_t> local_;
+  std::uint64_t done_ = 0;
+};
+
+measurement measure(context& tools, access how, std::int64_t words) {
+  (void)array();
+  accesses made(how, words);
+  const arrays::direct_access_figures before = arrays::direct_accesses_of_process();
+  measurement result{.samples = tools.runner().time([&](std::uint64_t count) { made.run(count); })};
   const arrays::direct_access_figures after = arrays::direct_accesses_of_process();
-  const auto each = [&](std::uint64_t figure) { return static_cast<double>(figure) / static_cast<double>(operations); };
-  made.counts = {{"hits", each(after.hits - before.hits)}, {"misses", each(after.misses - before.misses)}};
-  made.note = arrays::describe_direct_accesses();
-  return made;
+  const auto each = [&](std::uint64_t count) { return static_cast<double>(count) / static_cast<double>(made.done()); };
+  result.counts = {{"hits", each(after.hits - before.hits)}, {"misses", each(after.misses - before.misses)}};
+  result.note = arrays::direct_access_settings();
+  return result;
+}
+
+// Gets that miss always, beside the same without the cache in each batch.
+measurement measure_misses(context& tools, std::int64_t words) {
+  (void)array();
+  accesses made(access::get, words);
+  const auto timed = [&](bool with_cache, std::uint64_t count) {
+    arrays::switch_address_cache(with_cache);
+    const std::int64_t begin = os::now_ns();
+    made.run(count);
+    return static_cast<double>(os::now_ns() - begin);
+  };
+  measurement result{.samples = tools.runner().collect([&](std::uint64_t count) {
+    const double without = timed(false, count);
+    const double with = timed(true, count);
+    return batch_result{.elapsed_ns = with, .handoff_ns = without / static_cast<double>(count)};
+  })};
+  comparison off{.name = "cache off", .ratios = {}};
+  for (std::size_t i = 0; i < result.samples.operation_ns.size(); ++i)
+    off.ratios.push_back(result.samples.operation_ns[i] / result.samples.handoff_ns[i]);
+  result.samples.handoff_ns.clear();
+  result.reference = std::move(off);
+  result.note = arrays::direct_access_settings();
+  return result;
 }
 
 // What the heap has handed out.
@@ -122,6 +165,14 @@ std::vector<row_definition> array_cache_rows() {
         std::pair("off", "--tri-rma-cache-entries=0")})
     for (const access how : {access::get, access::put})
       for (const std::int64_t bytes : {8, 1024, 65536}) rows.push_back(access_row(how, kind, option, bytes));
+  for (const std::int64_t bytes : {8, 1024}) {
+    row_definition row = access_row(access::get, "miss", "--tri-rma-cache-entries=1", bytes);
+    row.name = "arrays/cache/miss_cost/" + std::to_string(bytes);
+    row.target_ratio = 1.02;
+    row.description = "gets that miss always, and what they take to the same without the cache";
+    row.measure = [bytes](context& tools) { return measure_misses(tools, bytes / 8); };
+    rows.push_back(std::move(row));
+  }
   for (const std::size_t hosts : {16U, 1024U, 65536U})
     rows.push_back({.name = "arrays/directory_bytes_per_host/" + std::to_string(hosts),
                     .unit = "bytes",

@@ -226,7 +226,8 @@ class element_reference {
   // Requests are not part of the code of each access.
   [[gnu::noinline]] T ask() const {
     arrays::direct_attempt attempt;
-    if (array_->direct() != nullptr) {
+    // Not in methods, where a miss could not be waited for: whether they fail must not depend on a cache.
+    if (array_->direct() != nullptr && !sched::this_pe().in_handler()) {
       arrays::access_that_may_be_waited_for();
       bytes_of_value bytes;
       attempt = arrays::get_now(*array_, where_.pe, run_of(bytes.all.data()));

@@ -206,10 +206,15 @@ void want_address_with_fence(const local_array& array, std::int32_t pe, std::uin
   if (chunk != no_chunk) array.direct()->want_with_fence(pe, array.id(), chunk);
 }
 void reading_answered(std::int32_t pe, const address_in_reply* address) {
-  remote_addresses* const addresses = remote_addresses::of_process();
-  if (addresses == nullptr) refuse("the answer to a reading with an address came, which this process does not take");
-  if (address != nullptr) addresses->take(*address);
-  direct_accesses::here()->reading_answered(pe);
+  direct_accesses* const here = direct_accesses::here();
+  if (here == nullptr) refuse("the answer to a reading with an address came, which this process does not take");
+  if (address != nullptr) here->process().take(*address);
+  here->reading_answered(pe);
+}
+address_in_reply address_for(std::int32_t source, array_id array, std::int32_t owner, std::uint32_t chunk) {
+  if (chunk == no_chunk) return {};
+  direct_accesses* const here = direct_accesses::here();
+  return here == nullptr ? address_in_reply() : here->process().address_for(source, array, owner, chunk);
 }
 
 }  // namespace tri::arrays

@@ -34,6 +34,7 @@ class direct_accesses {
   direct_accesses& operator=(const direct_accesses&) = delete;
   ~direct_accesses();
 
+  remote_addresses& process() const { return *process_; }
   bool are_immediate() const { return link_->is_immediate(); }
   direct_attempt get_now(const local_array& array, std::int32_t pe, const direct_run& run);
   direct_attempt begin(remote_access how, const local_array& array, std::int32_t pe, std::span<const direct_run> runs,

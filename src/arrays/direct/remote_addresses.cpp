@@ -95,6 +95,7 @@ remote_addresses::remote_addresses(const sched::runtime& job)
             .reorder_ns = job.values().rma_reorder_ns},
       chunks_(chunking_of(job.values())),
       caches_(job.values().rma_cache_entries > 0),
+      pid_(getpid()),
       cache_(static_cast<std::size_t>(job.pes()), cache_options(job.values())),
       keys_(make_key_table()),
       adapter_(*keys_, own_memory(),
@@ -179,7 +180,7 @@ address_in_reply remote_addresses::address_for(std::int32_t source, array_id arr
                  .key_table = offset_in_own_memory(keys_),
                  .chunk = chunk,
                  .pe = owner,
-                 .pid = getpid(),
+                 .pid = pid_,
                  .file = arena::current()->own_file()};
   } catch (const address_protocol_error& error) {
     refuse(error.what());
@@ -273,6 +274,11 @@ void remote_addresses::invalidated(const address_note& note) {
   acknowledge(answer);
 }
 
+void remote_addresses::switch_cache(bool on) {
+  std::lock_guard guard(initiator_);
+  cache_.turn(on && caches_);
+}
+
 // ---- figures
 
 direct_access_figures remote_addresses::figures() {
@@ -304,15 +310,20 @@ direct_access_figures remote_addresses::figures() {
   return now;
 }
 
+// The names of the options are those behind `rma_`.
+std::string remote_addresses::describe_settings() const {
+  const config::configuration& values = job_.values();
+  std::string text = fmt::format("rma={}", values.text_of("rma"));
+  for (const char* const setting : {"cache_entries", "cached_puts", "registration", "chunk_bytes", "limit_bytes",
+                                    "contiguous_bytes", "listed_processes", "latency_ns", "bandwidth", "reorder_ns"})
+    text += fmt::format(" {}={}", setting, values.text_of(std::string("rma_") + setting));
+  const bool polls = values.comm_thread == config::communication_thread::off;
+  return text + " progress=" + (polls ? "polled" : "thread");
+}
+
 std::string remote_addresses::describe() {
   const direct_access_figures now = figures();
-  const config::configuration& values = job_.values();
-  std::string text = fmt::format("direct accesses of process {}:", job_.process());
-  for (const char* const setting :
-       {"rma", "rma_cache_entries", "rma_cached_puts", "rma_registration", "rma_chunk_bytes", "rma_limit_bytes",
-        "rma_contiguous_bytes", "rma_listed_processes", "rma_latency_ns", "rma_bandwidth", "rma_reorder_ns"})
-    text += fmt::format(" {}={}", setting, values.text_of(setting));
-  text += fmt::format(" progress={};", values.comm_thread == config::communication_thread::off ? "polled" : "thread");
+  std::string text = fmt::format("direct accesses of process {}: {};", job_.process(), describe_settings());
   text +=
       fmt::format(" gets={} puts={} hits={} misses={} insertions={} evictions={} late_replies={} cached={}", now.gets,
                   now.puts, now.hits, now.misses, now.insertions, now.evictions, now.late_replies, now.cached);
@@ -326,19 +337,19 @@ std::string remote_addresses::describe() {
 
 // ---- what programs are compiled against
 
-address_in_reply address_for(std::int32_t source, array_id array, std::int32_t owner, std::uint32_t chunk) {
-  remote_addresses* const addresses = chunk == no_chunk ? nullptr : remote_addresses::of_process();
-  return addresses == nullptr ? address_in_reply() : addresses->address_for(source, array, owner, chunk);
-}
-
 direct_access_figures direct_accesses_of_process() {
   remote_addresses* const addresses = remote_addresses::of_process();
   return addresses == nullptr ? direct_access_figures() : addresses->figures();
 }
 
-std::string describe_direct_accesses() {
+std::string direct_access_settings() {
   remote_addresses* const addresses = remote_addresses::of_process();
-  return addresses == nullptr ? std::string() : addresses->describe();
+  return addresses == nullptr ? std::string() : addresses->describe_settings();
+}
+
+void switch_address_cache(bool on) {
+  if (remote_addresses* const addresses = remote_addresses::of_process(); addresses != nullptr)
+    addresses->switch_cache(on);
 }
 
 }  // namespace tri::arrays

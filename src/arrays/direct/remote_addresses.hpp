@@ -69,7 +69,11 @@ class remote_addresses {
   void take(const address_in_reply& address);
   void invalidated(const address_note& note);
 
+  /// While no other PE of the process accesses arrays.
+  void switch_cache(bool on);
+
   direct_access_figures figures();
+  std::string describe_settings() const;
   std::string describe();
   const link_options& link() const { return link_; }
 
@@ -88,6 +92,7 @@ class remote_addresses {
   const link_options link_;
   const chunking chunks_;
   const bool caches_;
+  const std::int32_t pid_;  // of this process; here, because it takes a system call
 
   std::mutex initiator_;  // for what follows
   address_cache cache_;

@@ -94,8 +94,10 @@ struct direct_access_figures {
 };
 /// Zeros without --tri-rma, or with one host.
 direct_access_figures direct_accesses_of_process();
-/// The same with the settings, as a line; empty without.
-std::string describe_direct_accesses();
+/// For reports; empty without.
+std::string direct_access_settings();
+/// For measurements, in a process with one PE: off, nothing is looked up and no address is asked for.
+void switch_address_cache(bool on);
 
 }  // namespace tri::arrays
 

@@ -36,6 +36,8 @@ struct asked_array {
 /// empty, or says why there is none.
 using piece_use = os::unique_function<void(local_array*, std::byte* piece, const std::string& fault)>;
 void with_piece(const asked_array& asked, int source, piece_use use);
+/// The piece at once, the usual case, which allocates nothing; null: with_piece knows why.
+std::byte* piece_at_once(const asked_array& asked, local_array*& array);
 /// Whether this PE can serve it in place of its receiver: both know the array, and the piece is there.
 bool may_serve(const sched::pe& here, const sched::envelope& request, int receiver);
 /// The fault of `count` elements from `offset` on, of this type, in the piece of a PE; empty: none.
@@ -116,10 +118,13 @@ void note_unfenced(std::int32_t pe);
 template <class T, class Use>
 void at_element(const asked_array& id, std::int32_t source, std::int64_t offset, Use&& use) {
   const std::int32_t owner = sched::this_pe().serves();
-  with_piece(id, source, [=](local_array* array, std::byte* piece, std::string fault) {
+  const auto run = [=](local_array* array, std::byte* piece, std::string fault) {
     if (fault.empty()) fault = fault_of_access(*array, &type_mark<T>, owner, offset, 1);
     use(fault.empty() ? reinterpret_cast<T*>(piece) + offset : nullptr, fault);
-  });
+  };
+  local_array* array = nullptr;
+  if (std::byte* const piece = piece_at_once(id, array); piece != nullptr) return run(array, piece, {});
+  with_piece(id, source, run);
 }
 
 template <class T>
