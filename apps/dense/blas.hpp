@@ -27,8 +27,11 @@ struct const_block {
 
 inline blasint as_blasint(extent number) { return static_cast<blasint>(number); }
 
-/// Once in each process, before the first call.
-inline void use_one_thread() { openblas_set_num_threads(1); }
+/// For all threads of the process, before the first other call; any thread, any number of times.
+inline void use_one_thread() {
+  static const bool done = (openblas_set_num_threads(1), true);
+  (void)done;
+}
 
 /// c += alpha op(a) op(b), where c has rows x columns elements and `inner` is the length of the sums.
 inline void multiply(extent rows, extent columns, extent inner, double alpha, CBLAS_TRANSPOSE op_a,

@@ -1,5 +1,5 @@
 // Cholesky's factorization A = L L^T of a symmetric positive definite matrix, in tiles over a grid of PEs. Only the
-// lower triangle is used. Verified by L (L^T x) against A x for a random vector. Ways:
+// lower triangle is used. Verified by L (L^T x) against A x for a random vector. Versions:
 //   naive       column by column, through the elements of the array
 //   privatized  the same; the column is fetched once, the own tiles are plain memory
 //   blas        tile by tile; each PE reads the tiles that it needs where they are, and BLAS computes in its own
@@ -210,10 +210,10 @@ int cholesky(int argc, char** argv) {
   return run_program(argc, argv,
                      {.name = "cholesky",
                       .purpose = "Factors a symmetric positive definite matrix on a global array.",
-                      .ways = {{"naive", factor<&naive>},
-                               {"privatized", factor<&privatized>},
-                               {"blas", factor<&blas>},
-                               {"tuned", factor<&tuned>}},
+                      .versions = {{"naive", factor<&naive>},
+                                   {"privatized", factor<&privatized>},
+                                   {"blas", factor<&blas>},
+                                   {"tuned", factor<&tuned>}},
                       .operations =
                           [](extent n) {
                             const auto size = static_cast<double>(n);

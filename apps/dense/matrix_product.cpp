@@ -1,5 +1,5 @@
 // The product C = A B of square matrices in tiles over a grid of PEs. Verified by C x against A (B x) for a random
-// vector. Ways:
+// vector. Versions:
 //   naive       each PE computes its elements of C, through the elements of the arrays
 //   privatized  tile by tile: operands are fetched for each tile of C, which is plain memory
 //   blas        the same by BLAS, which reads operands of this host where they are
@@ -155,10 +155,10 @@ int matrix_product(int argc, char** argv) {
   return run_program(argc, argv,
                      {.name = "matrix_product",
                       .purpose = "Multiplies two matrices on global arrays.",
-                      .ways = {{"naive", multiply_matrices<&naive>},
-                               {"privatized", multiply_matrices<&privatized>},
-                               {"blas", multiply_matrices<&blas>},
-                               {"tuned", multiply_matrices<&tuned>}},
+                      .versions = {{"naive", multiply_matrices<&naive>},
+                                   {"privatized", multiply_matrices<&privatized>},
+                                   {"blas", multiply_matrices<&blas>},
+                                   {"tuned", multiply_matrices<&tuned>}},
                       .operations =
                           [](extent n) {
                             const auto size = static_cast<double>(n);

@@ -13,18 +13,18 @@ namespace {
 
 constexpr const char* usage = R"(usage: %s [options]
   %s
-  --n N         rows and columns of the matrix (default: 512)
-  --nb N        rows and columns of a tile (default: 192)
-  --p N, --q N  rows and columns of the grid of PEs (default: all PEs, as square as they allow, P <= Q)
-  --depth N     look-ahead of the way `tuned`: panels that are factored before their turn, 0 or 1 (default: 1)
-  --seed N      of the random matrix (default: 42)
-  --ways A,B    the ways to run, in this order (default: all): %s
+  --n N           rows and columns of the matrix (default: 512)
+  --nb N          rows and columns of a tile (default: 192)
+  --p N, --q N    rows and columns of the grid of PEs (default: all PEs, as square as they allow, P <= Q)
+  --depth N       look-ahead of the version `tuned`: panels that are factored before their turn, 0 or 1 (default: 1)
+  --seed N        of the random matrix (default: 42)
+  --versions A,B  the versions to run, in this order (default: all): %s
 Run it alone (./%s --tri-pes 4) or by trireme run -n 4 ./%s.
 )";
 
 std::string names_of(const program& what) {
   std::string names;
-  for (const way& each : what.ways) names.append(names.empty() ? "" : ",").append(each.name);
+  for (const version& each : what.versions) names.append(names.empty() ? "" : ",").append(each.name);
   return names;
 }
 
@@ -37,13 +37,13 @@ extent number(std::string_view option, std::string_view text, extent least, exte
   return value;
 }
 
-std::vector<std::string> list_of_ways(std::string_view text, const program& what) {
+std::vector<std::string> list_of_versions(std::string_view text, const program& what) {
   std::vector<std::string> names;
   while (true) {
     const std::string_view name = text.substr(0, text.find(','));
-    if (std::ranges::find(what.ways, name, [](const way& each) { return std::string_view(each.name); }) ==
-        what.ways.end())
-      throw std::invalid_argument("--ways has '" + std::string(name) + "'; there are " + names_of(what));
+    if (std::ranges::find(what.versions, name, [](const version& each) { return std::string_view(each.name); }) ==
+        what.versions.end())
+      throw std::invalid_argument("--versions has '" + std::string(name) + "'; there are " + names_of(what));
     names.emplace_back(name);
     if (name.size() == text.size()) return names;
     text.remove_prefix(name.size() + 1);
@@ -69,8 +69,8 @@ bool parse(int argc, char** argv, const program& what, settings& chosen) {
       chosen.depth = static_cast<int>(number(option, text, 0, 1));
     else if (option == "--seed")
       chosen.seed = static_cast<std::uint64_t>(number(option, text, 0, most));
-    else if (option == "--ways")
-      chosen.ways = list_of_ways(text, what);
+    else if (option == "--versions")
+      chosen.versions = list_of_versions(text, what);
     else
       throw std::invalid_argument("unknown option '" + std::string(option) + "'; --help lists them");
   }
@@ -95,16 +95,17 @@ void print_head(const program& what, const settings& chosen) {
   std::printf("%s: n %lld, nb %lld, p %d, q %d, seed %llu; %d PEs on %d hosts\n", what.name,
               static_cast<long long>(chosen.n), static_cast<long long>(chosen.nb), chosen.p, chosen.q,
               static_cast<unsigned long long>(chosen.seed), tri::pe_count(), tri::sched::this_pe().job().hosts());
-  std::printf("%-12s %10s %10s %8s %10s %12s\n", "way", "seconds", "GFLOPS", "gain", "messages", "residual");
+  std::printf("%-12s %10s %10s %8s %10s %12s\n", "version", "seconds", "GFLOPS", "gain", "messages", "residual");
 }
 
-int run_ways(const program& what, const settings& chosen) {
+int run_versions(const program& what, const settings& chosen) {
   const bool speaks = tri::this_pe() == 0;
   if (speaks) print_head(what, chosen);
   double first = 0;
   bool is_right = true;
-  for (const std::string& name : chosen.ways) {
-    const way& each = *std::ranges::find(what.ways, name, [](const way& one) { return std::string(one.name); });
+  for (const std::string& name : chosen.versions) {
+    const version& each =
+        *std::ranges::find(what.versions, name, [](const version& one) { return std::string(one.name); });
     const outcome result = each.run(chosen);
     if (first == 0) first = result.seconds;
     const bool passes = result.residual < what.largest_residual;  // false for what is not a number
@@ -136,10 +137,10 @@ int run_program(int argc, char** argv, const program& what) {
     if (speaks) std::fprintf(stderr, "%s: %s\n", what.name, error.what());
     return 2;
   }
-  if (chosen.ways.empty())
-    for (const way& each : what.ways) chosen.ways.emplace_back(each.name);
+  if (chosen.versions.empty())
+    for (const version& each : what.versions) chosen.versions.emplace_back(each.name);
   use_one_thread();
-  return run_ways(what, chosen);
+  return run_versions(what, chosen);
 }
 
 outcome timed(const std::function<void()>& f) {

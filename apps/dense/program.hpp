@@ -1,5 +1,5 @@
-// What the programs of this folder share: options, named as users of HPL know them, and the table of what each way of
-// writing the algorithm gains (Farreras 2008, table 5.1).
+// What the programs of this folder share: options, named as users of HPL know them, and the table of what each version
+// of the algorithm gains (Farreras 2008, table 5.1).
 #pragma once
 
 #include <cstdint>
@@ -17,7 +17,7 @@ struct settings {
   int p = 0, q = 0;  ///< the grid of PEs
   int depth = 1;     ///< panels that are factored ahead
   std::uint64_t seed = 42;
-  std::vector<std::string> ways{};  ///< empty: all
+  std::vector<std::string> versions{};  ///< empty: all
 };
 
 /// Of one run.
@@ -27,7 +27,7 @@ struct outcome {
   double residual = 0;
 };
 
-struct way {
+struct version {
   const char* name;
   std::function<outcome(const settings&)> run;
 };
@@ -36,12 +36,12 @@ struct way {
 struct program {
   const char* name;
   const char* purpose;
-  std::vector<way> ways;
+  std::vector<version> versions;
   std::function<double(extent n)> operations;
   double largest_residual;  ///< below it a result is right
 };
 
-/// Parses the options, runs the ways that they name, prints the table, and returns the exit status: 0, 1 when a
+/// Parses the options, runs the versions that they name, prints the table, and returns the exit status: 0, 1 when a
 /// residual is too large, 2 for wrong options. Collective over all PEs.
 int run_program(int argc, char** argv, const program& what);
 

@@ -17,6 +17,9 @@
 
 namespace tri {
 
+template <class T>
+class strict_reference;
+
 /// An element of a global array, as `a(i, j)` returns it: for use at once, not to be kept. Not on this host: reading it
 /// waits (see above), and throws std::logic_error in methods and coroutines.
 template <class T>
@@ -197,6 +200,10 @@ class element_reference {
   T* local() const { return here_; }
 
  private:
+  friend class strict_reference<T>;
+  struct same_element {};
+  element_reference(const element_reference& of, same_element)
+      : here_(of.here_), array_(of.array_), where_(of.where_) {}
   /// Aligned, so that words are accessed whole.
   struct bytes_of_value {
     alignas(T) std::array<std::byte, sizeof(T)> all;

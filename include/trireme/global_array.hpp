@@ -185,6 +185,36 @@ class global_array {
     return exchange_halo_of(widths);
   }
 
+  /// Fills the ghost cells of this PE's tiles as exchange_halo does, without a call by others: what is on this host is
+  /// copied, and each neighbouring PE of another host is asked once. The program orders it against the writes of those
+  /// PEs, with a barrier before it, and one before they write again. Errors as of exchange_halo.
+  future<void> get_halo() const {
+    typed& array = array_for_halo();
+    future<void> result;
+    const arrays::halo_plan<N>& plan = array.plan_of_halo(where().how().halo);
+    const auto copy_part = [&](const arrays::halo_part<N>& part, const std::byte* from) {
+      constexpr auto bytes = static_cast<std::int64_t>(sizeof(T));
+      arrays::copy_box<N>(array.own_piece() + part.offset * bytes, where().strides_in_tile(), from + part.there * bytes,
+                          where().strides_in_tile(), part.extents, sizeof(T));
+    };
+    for (const auto& part : plan.own) copy_part(part, array.own_piece());
+    std::vector<std::int32_t> others;
+    for (const auto& neighbour : plan.neighbours) {
+      if (neighbour.received.empty()) continue;
+      if (const std::byte* const piece = array.piece_of(neighbour.pe); piece == nullptr)
+        others.push_back(neighbour.pe);
+      else
+        for (const auto& part : neighbour.received) copy_part(part, piece);
+    }
+    ask(std::make_unique<arrays::halo_get<N>>(result.get_promise(), array, plan), others,
+        [&](std::int32_t pe, std::uint64_t number) {
+          const auto asked = std::ranges::find(plan.neighbours, pe, &arrays::halo_plan<N>::neighbour::pe);
+          arrays::request<&arrays::serve_halo_get<N>>(pe, array, asked->received, number);
+          if (array.is_on_this_host(pe)) arrays::note_unfenced(pe);  // as of sections
+        });
+    return result;
+  }
+
   /// The tiles of this PE, as an input range of local_tile. Makes its piece if the news of the array has not come yet.
   auto own_tiles() const {
     typed& array = here();
@@ -398,12 +428,16 @@ class global_array {
         });
     return result;
   }
-  future<void> exchange_halo_of(const position<N>& widths) const {
+  typed& array_for_halo() const {
     typed& array = here();
     array.check_usable();
     if (where().how().halo == position<N>())
       throw std::logic_error("global array: it has no ghost cells to exchange (tri::halo)");
     arrays::make_piece(array);
+    return array;
+  }
+  future<void> exchange_halo_of(const position<N>& widths) const {
+    typed& array = array_for_halo();
     future<void> result;
     arrays::exchange_halo(array, widths, result.get_promise());
     return result;

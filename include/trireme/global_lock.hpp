@@ -56,7 +56,8 @@ class global_lock {
   std::uint64_t id_ = 0;  // partition and number, as of arrays
 };
 
-/// Holds a lock until its end. Belongs to its PE.
+/// Holds a lock until its end; made of a lock that the PE holds, as lock_request does. Belongs to that PE: one that
+/// ends elsewhere ends the job with a line.
 class [[nodiscard]] lock_guard {
  public:
   explicit lock_guard(const global_lock& held) : held_(held) {}

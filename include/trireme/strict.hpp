@@ -19,13 +19,14 @@ namespace tri {
 
 /// An element whose reads, writes and updates are strict; made by tri::strict, for use at once. Each waits until all
 /// earlier writes of this PE and then itself have been carried out, so it is for main programs (tri::run,
-/// run_everywhere); methods and coroutines co_await get, put and updated. Elements of 1, 2, 4 or 8 bytes.
+/// run_everywhere); methods and coroutines co_await get and put. Elements of 1, 2, 4 or 8 bytes.
 template <class T>
 class strict_reference {
   static_assert(arrays::is_word<T>, "strict accesses are for elements of 1, 2, 4 or 8 bytes");
 
  public:
-  explicit strict_reference(const element_reference<T>& element) : element_(element) {}
+  explicit strict_reference(const element_reference<T>& element)
+      : element_(element, typename element_reference<T>::same_element{}) {}
   strict_reference(const strict_reference&) = delete;
   ~strict_reference() = default;
 
@@ -93,7 +94,7 @@ class strict_reference {
     order();
     return value;
   }
-  const element_reference<T>& element_;
+  const element_reference<T> element_;
 };
 
 /// The same element, accessed strictly: `tri::strict(a(i, j)) = x`.

@@ -130,19 +130,11 @@ std::uint64_t lock_table::ask(array_id id, const promise<void>& to, bool is_end)
 void lock_table::granted(std::uint64_t number) {
   const auto found = requests_.find(number);
   if (found == requests_.end()) refuse(fmt::format("a lock was granted to request {}, which none has", number));
-  own_request& one = found->second;
-  if (one.is_end) {
-    complete(one.to, nullptr);
-    requests_.erase(found);
-    return;
-  }
-  held_.insert(one.id);
-  if (one.is_abandoned) {
-    release(one.id);
-    requests_.erase(found);
-    return;
-  }
-  one.is_granted = true;
+  found->second.is_granted = true;
+  const own_request one = found->second;  // what waits for it may go on within `complete`, and ask for locks
+  if (one.is_end || one.is_abandoned) requests_.erase(found);
+  if (!one.is_end) held_.insert(one.id);
+  if (one.is_abandoned) return release(one.id);
   complete(one.to, nullptr);
 }
 
@@ -161,8 +153,9 @@ void lock_table::abandon(std::uint64_t number) {
     found->second.is_abandoned = true;
     return;
   }
-  release(found->second.id);
+  const array_id id = found->second.id;
   requests_.erase(found);
+  release(id);
 }
 
 // In turn: a free of all that is called later must not overtake it.
@@ -178,7 +171,7 @@ void lock_table::end_here(array_id id) {
   if (held_.contains(id))
     throw std::logic_error(fmt::format("{} is freed while PE {} holds it", describe_lock(id), this_pe()));
   for (const auto& [number, one] : requests_)
-    if (one.id == id)
+    if (one.id == id && !one.is_abandoned)
       throw std::logic_error(fmt::format("{} is freed while PE {} waits for it", describe_lock(id), this_pe()));
   add(freed_, id);
 }

@@ -1,6 +1,6 @@
 // Ghost cells of global arrays on every PE of a job: what they show after an exchange, that no barrier is needed around
 // it, and what it sends.
-#include <atomic>
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <random>
@@ -80,6 +80,12 @@ void exchange_and_compare(const position<N>& extents, const Options&... options)
   a.exchange_halo().get();
   expect_halo(a, a.where().how().halo, 2);
   for_each_own(a, [](const position<N>& at, std::int64_t element) { check_equal(element, value_of(at, 2)); });
+  barrier().get();
+  write_own(a, 3);
+  barrier().get();
+  a.get_halo().get();  // the others do not take part
+  expect_halo(a, a.where().how().halo, 3);
+  barrier().get();
   a.free().get();
 }
 
@@ -174,6 +180,13 @@ void one_message_for_each_neighbour() {
   future<void> exchanged = a.exchange_halo();
   check_equal(sent() - before, neighbours.size());
   exchanged.get();
+  barrier().get();
+  const auto is_far = [](int pe) { return !sched::this_pe().job().is_on_own_host(pe); };
+  const std::uint64_t before_get = sent();
+  future<void> fetched = a.get_halo();
+  check_equal(sent() - before_get, static_cast<std::uint64_t>(std::ranges::count_if(neighbours, is_far)));
+  fetched.get();
+  barrier().get();
   a.free().get();
 }
 
@@ -232,6 +245,7 @@ void elements_lie_between_ghost_cells() {
 void errors() {
   const global_array<int, 2> none({4, 4});
   expect_throws([&] { (void)none.exchange_halo(); }, "it has no ghost cells to exchange (tri::halo)");
+  expect_throws([&] { (void)none.get_halo(); }, "it has no ghost cells to exchange (tri::halo)");
   const global_array<int, 2> narrow({4, 4}, halo(1, 0));
   expect_throws([&] { (void)narrow.exchange_halo(2); }, "a halo of width 2 was asked for; it has one of (1, 0)");
   expect_throws([&] { (void)narrow.exchange_halo(-1); }, "a halo of width -1 was asked for");
@@ -242,6 +256,14 @@ void errors() {
   none.free().get();
 }
 
+// Ends the job: PE 0 gives another width.
+void widths_differ() {
+  const global_array<int, 2> a({8, 8}, halo(2), periodic());
+  a.exchange_halo(this_pe() == 0 ? 1 : 2).get();
+  barrier().get();
+}
+
+constexpr test_case when_named[] = {{"widths_differ", &widths_differ}};
 constexpr test_case cases[] = {{"ghost_cells_show_their_elements", &ghost_cells_show_their_elements},
                                {"no_barrier_is_needed", &no_barrier_is_needed},
                                {"exchanges_overlap", &exchanges_overlap},
@@ -254,4 +276,6 @@ constexpr test_case cases[] = {{"ghost_cells_show_their_elements", &ghost_cells_
 }  // namespace
 }  // namespace tri::testing
 
-int main(int argc, char** argv) { return tri::testing::run_cases(tri::testing::cases, argc, argv); }
+int main(int argc, char** argv) {
+  return tri::testing::run_cases(tri::testing::cases, argc, argv, tri::testing::when_named);
+}

@@ -144,7 +144,10 @@ void writes_are_in_place_on_return() {
       fence().get();
       check_equal(look(), 4);
       check_equal(members[looks].call<&reader::writes>(words, (owner + 1) % pe_count()).get(), 6);
-      strict(words(owner)) = strict(words((owner + 1) % pe_count()));
+      const auto kept = strict(words(owner));  // outlives the reference that it was made of
+      kept = 2;
+      check_equal(look(), 2);
+      kept = strict(words((owner + 1) % pe_count()));
       check_equal(look(), 6);
     }
   }

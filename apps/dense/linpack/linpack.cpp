@@ -74,10 +74,10 @@ int linpack(int argc, char** argv) {
   return run_program(argc, argv,
                      {.name = "linpack",
                       .purpose = "Solves a dense system of linear equations, as HPL does, on a global array.",
-                      .ways = {{"naive", solve<&naive>},
-                               {"privatized", solve<&privatized>},
-                               {"blas", solve<&blas>},
-                               {"tuned", solve<&tuned>}},
+                      .versions = {{"naive", solve<&naive>},
+                                   {"privatized", solve<&privatized>},
+                                   {"blas", solve<&blas>},
+                                   {"tuned", solve<&tuned>}},
                       .operations =
                           [](extent n) {
                             const auto size = static_cast<double>(n);

@@ -93,7 +93,7 @@ void tiles_go_to_blas() {
 }
 
 void panels_are_those_of_the_textbook() {
-  for (const auto [n, size] : {std::pair<extent, extent>(83, 16), {64, 32}, {40, 40}, {9, 2}, {50, 19}}) {
+  for (const auto& [n, size] : {std::pair<extent, extent>(83, 16), {64, 32}, {40, 40}, {9, 2}, {50, 19}}) {
     const matrix a = tiled(n, n, size);
     const grid_place place = place_in_grid(a);
     fill(a, [](extent i, extent j) { return random_element(5, i, j); });

@@ -46,7 +46,7 @@ TEST(VolumeOfLinpack, Golden_value_of_two_by_two_pes) {
 }
 
 TEST(VolumeOfLinpack, Grids_need_less_than_tiles_in_turn) {
-  for (const auto [p, q] : {std::pair(2, 2), std::pair(2, 4), std::pair(4, 4), std::pair(4, 8), std::pair(8, 8)}) {
+  for (const auto& [p, q] : {std::pair(2, 2), std::pair(2, 4), std::pair(4, 4), std::pair(4, 8), std::pair(8, 8)}) {
     // A number of tiles in a row that shares no factor with the PEs: tiles in turn are then nothing like a grid.
     const std::int64_t tiles = 33;
     const std::int64_t on_grid = tiles_moved(tiled(tiles, p * q, grid(p, q)));

@@ -1,6 +1,8 @@
-// Ghost cells are filled by the PEs that have the elements: each sends one message to each neighbouring PE. The message
-// of a PE that is ahead waits until the receiver begins the same exchange, so that the ghost cells keep their values
-// while the receiver still uses them. No barrier is needed, before or after.
+// Ghost cells, in two ways. Those of an exchange are filled by the PEs that have the elements: each sends one message
+// to each neighbouring PE. The message of a PE that is ahead waits until the receiver begins the same exchange, so that
+// the ghost cells keep their values while the receiver still uses them. No barrier is needed, before or after. Those
+// that a PE fetches need no call by others: a request to each neighbouring PE of another host and an answer, and
+// barriers of the program.
 #pragma once
 
 #include <cstddef>
@@ -56,6 +58,69 @@ class halo_exchanges {
 void take_halo(asked_array id, std::int32_t source, std::uint64_t number, buffer<std::byte> cells);
 /// Ends the job when cells of another width have come.
 void check_halo_length(const local_array& array, std::int32_t pe, std::size_t come, std::size_t expected);
+
+/// The parts of a message with ghost cells, one behind the other: calls f(part, bytes before it), returns the bytes.
+template <int N, class F>
+std::size_t for_each_part(const std::vector<halo_part<N>>& parts, std::size_t bytes_of_element, F&& f) {
+  std::size_t before = 0;
+  for (const halo_part<N>& part : parts) {
+    f(part, before);
+    before += static_cast<std::size_t>(part.extents.volume()) * bytes_of_element;
+  }
+  return before;
+}
+
+template <int N>
+bool lie_in_piece(const layout<N>& where, std::int32_t pe, const std::vector<halo_part<N>>& parts) {
+  const std::int64_t elements = where.elements_on(pe);
+  return std::ranges::all_of(parts, [&](const halo_part<N>& part) {
+    position<N> last = part.extents;
+    for (int d = 0; d < N; ++d)
+      if (--last[d] < 0 || last[d] >= where.tile()[d]) return false;
+    return part.there >= 0 && part.there < elements - dot(last, where.strides_in_tile());
+  });
+}
+
+/// Elements that a PE fetches for its ghost cells. `parts`: as that PE has them; they may be from a faulty process.
+template <int N>
+void serve_halo_get(asked_array id, std::int32_t source, std::vector<halo_part<N>> parts, std::uint64_t number) {
+  const std::int32_t owner = sched::this_pe().serves();
+  with_piece(id, source, [=, parts = std::move(parts)](local_array* array, const std::byte* piece, std::string fault) {
+    const auto* const typed = as_typed<N>(array, {}, fault);
+    if (typed != nullptr && !lie_in_piece(typed->where(), owner, parts))
+      fault = "ghost cells show elements outside of " + describe(id.id);
+    if (!fault.empty()) return tri::send<&take_acknowledgement>(source, number, std::move(fault));
+    const std::size_t size = array->bytes_of_element();
+    const auto nothing = [](const halo_part<N>&, std::size_t) {};
+    buffer<std::byte> cells(for_each_part(parts, size, nothing));
+    for_each_part(parts, size, [&](const halo_part<N>& part, std::size_t before) {
+      copy_box<N>(cells.data() + before, row_major_strides(part.extents),
+                  piece + part.there * static_cast<std::int64_t>(size), typed->where().strides_in_tile(), part.extents,
+                  size);
+    });
+    tri::send<&take_section>(source, number, owner, std::move(cells));
+  });
+}
+/// Ghost cells that are being fetched.
+template <int N>
+class halo_get final : public section_transfer {
+ public:
+  halo_get(promise<void> done, typed_array<N>& array, const halo_plan<N>& plan)
+      : section_transfer(done), array_(array), plan_(plan) {}
+  void unpack(std::int32_t pe, const std::byte* bytes, std::size_t count) override {
+    const auto neighbour = std::ranges::find(plan_.neighbours, pe, &halo_plan<N>::neighbour::pe);
+    const std::size_t size = array_.bytes_of_element();
+    check_halo_length(array_, pe, count, static_cast<std::size_t>(neighbour->elements_received) * size);
+    for_each_part(neighbour->received, size, [&](const halo_part<N>& part, std::size_t before) {
+      copy_box<N>(array_.own_piece() + part.offset * static_cast<std::int64_t>(size), array_.where().strides_in_tile(),
+                  bytes + before, row_major_strides(part.extents), part.extents, size);
+    });
+  }
+
+ private:
+  typed_array<N>& array_;
+  const halo_plan<N>& plan_;
+};
 
 /// One side of an exchange.
 template <int N>

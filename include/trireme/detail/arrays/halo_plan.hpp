@@ -85,15 +85,19 @@ void for_each_ghost_box(const layout<N>& where, const position<N>& tile, const p
   } while (next_position(at, counts, N));
 }
 
+/// A box of elements, or of ghost cells, in the pieces of two PEs.
+template <int N>
+struct halo_part {
+  std::int64_t offset;  ///< in the piece of this PE: of elements to send, or of ghost cells
+  std::int64_t there;   ///< in the piece of the neighbour
+  position<N> extents;
+};
+
 /// What one PE exchanges with its neighbours. Both ends list the parts of a message in the same order: by tile of the
 /// ghost cells, and in it as for_each_ghost_box goes.
 template <int N>
 struct halo_plan {
-  struct part {
-    std::int64_t offset;  ///< in the piece of this PE: of elements to send, or of ghost cells
-    std::int64_t there;   ///< in the piece of the neighbour
-    position<N> extents;
-  };
+  using part = halo_part<N>;
   struct neighbour {
     std::int32_t pe;
     std::vector<part> sent;
