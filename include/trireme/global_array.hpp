@@ -210,7 +210,8 @@ class global_array {
         [&](std::int32_t pe, std::uint64_t number) {
           const auto asked = std::ranges::find(plan.neighbours, pe, &arrays::halo_plan<N>::neighbour::pe);
           arrays::request<&arrays::serve_halo_get<N>>(pe, array, asked->received, number);
-          if (array.is_on_this_host(pe)) arrays::note_unfenced(pe);  // as of sections
+          // As of sections. Nor may direct puts to other hosts overtake it.
+          if (array.is_on_this_host(pe) || array.direct() != nullptr) arrays::note_unfenced(pe);
         });
     return result;
   }
