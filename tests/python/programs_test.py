@@ -28,6 +28,8 @@ def run(program, *arguments, processes=2, options=(), launched=True):
 
 
 class Beginning(unittest.TestCase):
+    maxDiff = None
+
     def test_without_a_launcher_there_is_one_pe(self):
         done = run("import trireme; print(trireme.pe(), trireme.pe_count())", launched=False)
         self.assertEqual(done, (0, "0 1\n", ""))
@@ -87,6 +89,8 @@ class Beginning(unittest.TestCase):
 
 
 class End(unittest.TestCase):
+    maxDiff = None
+
     def test_pes_wait_for_each_other_at_the_end(self):
         status, output, errors = run("""
             import trireme
