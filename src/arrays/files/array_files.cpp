@@ -78,7 +78,7 @@ target_file make_target(const array_in_file& array, const std::string& path, con
   file.emplace(path, os::output_kind::regular_file);
   made.written_path = file->written_path();
   if (made.format == file_format::hdf5) {
-    made.data_begins = hdf5().create(made.written_path, options.data_set, array);
+    made.data_begins = write_hdf5_header(shared_file::for_writing(path, made.written_path), options.data_set, array);
   } else {
     const std::string header = made.format == file_format::npy ? npy_header(array) : text_header(array);
     shared_file::for_writing(path, made.written_path).write(0, std::as_bytes(std::span(header)));

@@ -54,4 +54,9 @@ using hdf5_function = hdf5_calls*(int version);
 /// Loads the plug-in, once in a process. Any thread. Throws std::runtime_error that says what is missing.
 hdf5_calls& hdf5();
 
+class shared_file;
+/// Writes all of a file but its elements, and returns where they begin. The library gets a file in memory, which is
+/// copied: where a disk is full, closing its own leaves it in a state in which it crashes later (HDF5 1.10).
+std::int64_t write_hdf5_header(const shared_file& file, const std::string& data_set, const array_in_file& array);
+
 }  // namespace tri::arrays

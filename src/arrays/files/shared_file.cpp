@@ -2,46 +2,17 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <pthread.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
-#include <csignal>
 #include <cstring>
-#include <ctime>
 #include <utility>
 
+#include "arrays/files/size_signal.hpp"
 #include "trireme/array_files.hpp"
 
 namespace tri::arrays {
-namespace {
-
-/// A write beyond the limit of file sizes (RLIMIT_FSIZE) is an error, not a signal that ends the process.
-class without_size_signal {
- public:
-  without_size_signal() {
-    sigemptyset(&signal_);
-    sigaddset(&signal_, SIGXFSZ);
-    pthread_sigmask(SIG_BLOCK, &signal_, &before_);
-  }
-  without_size_signal(const without_size_signal&) = delete;
-  without_size_signal& operator=(const without_size_signal&) = delete;
-  ~without_size_signal() {
-    const timespec no_time{};
-    if (sigismember(&before_, SIGXFSZ) == 0)
-      while (sigtimedwait(&signal_, nullptr, &no_time) == SIGXFSZ) {  // it waits for this thread
-      }
-    pthread_sigmask(SIG_SETMASK, &before_, nullptr);
-  }
-
- private:
-  sigset_t signal_{};
-  sigset_t before_{};
-};
-
-}  // namespace
-
 shared_file::shared_file(std::string path, int descriptor, const char* verb)
     : path_(std::move(path)), file_(descriptor), verb_(verb) {
   if (!file_) fail(std::strerror(errno));
@@ -68,6 +39,11 @@ std::int64_t shared_file::size() const {
   struct stat entry {};
   if (fstat(file_.get(), &entry) != 0) fail(std::strerror(errno));
   return entry.st_size;
+}
+
+void shared_file::set_size(std::int64_t bytes) const {
+  const without_size_signal guard;
+  if (ftruncate(file_.get(), bytes) != 0) fail(std::strerror(errno));
 }
 
 void shared_file::write(std::int64_t at, std::span<const std::byte> bytes) const {

@@ -23,6 +23,8 @@ class shared_file {
   void read(std::int64_t at, std::span<std::byte> bytes) const;
   /// As many as there are, up to those.
   std::size_t read_some(std::int64_t at, std::span<std::byte> bytes) const;
+  /// Later writes up to there do not fail for its size.
+  void set_size(std::int64_t bytes) const;
   /// What file systems find out late.
   void close();
 
