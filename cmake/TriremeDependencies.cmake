@@ -94,6 +94,14 @@ if(TRIREME_WITH_PMIX)
   trireme_missing(pmix_FOUND "PMIx 4 or newer, which pkg-config knows as pmix" PACKAGES libpmix-dev OPTION TRIREME_WITH_PMIX)
 endif()
 include(TriremeMpi)
+# A part where it is installed; -DTRIREME_WITH_HDF5=ON demands it. Of its own plug-in, so programs do not link it.
+pkg_search_module(hdf5 QUIET IMPORTED_TARGET hdf5-serial hdf5)
+if(NOT DEFINED TRIREME_WITH_HDF5)
+  set(TRIREME_WITH_HDF5 ${hdf5_FOUND})
+endif()
+if(TRIREME_WITH_HDF5)
+  trireme_missing(hdf5_FOUND "HDF5, which pkg-config knows as hdf5" PACKAGES libhdf5-dev OPTION TRIREME_WITH_HDF5)
+endif()
 trireme_check_missing()
 
 # Libraries that are loaded into unmodified programs are not built for the sanitizers: LOADED.
@@ -107,3 +115,4 @@ trireme_part(mpi_abi LOADED libtrireme-mpi-standard.so
   DETAIL "drop-in for programs of MPI 5.0's standard ABI (trireme exec)")
 trireme_part(ucx DETAIL "messages between hosts through UCX")
 trireme_part(pmix OPTION TRIREME_WITH_PMIX DETAIL "programs can be started by mpirun of Open MPI and by srun")
+trireme_part(hdf5 LOADED libtrireme-hdf5.so OPTION TRIREME_WITH_HDF5 DETAIL "global arrays in files of HDF5")

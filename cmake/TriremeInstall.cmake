@@ -16,12 +16,12 @@ install(TARGETS ${installed_library} EXPORT trireme-targets
 install(EXPORT trireme-targets NAMESPACE trireme:: DESTINATION "${TRIREME_CONFIG_DIR}" COMPONENT development)
 install(TARGETS trireme_command RUNTIME DESTINATION "${CMAKE_INSTALL_BINDIR}" COMPONENT runtime)
 # Loaded at run time and never linked, so in a folder that no linker searches: the drop-ins by `trireme exec`, the wires by
-# programs whose wire is MPI, what is measured by `trireme bench`. What a build leaves out is in
+# programs whose wire is MPI or that use files of HDF5, what is measured by `trireme bench`. What a build leaves out is in
 # cmake/TriremeDependencies.cmake.
 #
 # Building the target installed_parts builds all that is installed, and nothing else.
 add_custom_target(installed_parts DEPENDS ${installed_library} trireme_command)
-foreach(plug_in omp omp_virtual mpi_slack bench_openmp mpi_openmpi mpi_mpich mpi_standard wire_openmpi wire_mpich)
+foreach(plug_in omp omp_virtual mpi_slack bench_openmp mpi_openmpi mpi_mpich mpi_standard wire_openmpi wire_mpich hdf5)
   if(TARGET trireme_${plug_in})
     install(TARGETS trireme_${plug_in} LIBRARY DESTINATION "${TRIREME_PLUG_IN_DIR}" COMPONENT runtime)
     add_dependencies(installed_parts trireme_${plug_in})

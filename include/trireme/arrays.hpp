@@ -3,6 +3,7 @@
 
 #include "trireme/detail/require_cxx20.hpp"
 
+#include "trireme/array_files.hpp"
 #include "trireme/copy.hpp"
 #include "trireme/element_reference.hpp"
 #include "trireme/fence.hpp"

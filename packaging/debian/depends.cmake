@@ -2,9 +2,9 @@
 #
 # CPACK_DEBIAN_PACKAGE_SHLIBDEPS cannot be used: it would make the package depend on Open MPI and on MPICH, which the two
 # plug-ins of wires link. Each is loaded only by programs that a launcher of that MPI has started, so its library is there;
-# who uses one MPI, or none, is not to install the other. Both are Suggests, and dpkg-shlibdeps puts them there.
+# who uses one MPI, or none, is not to install the other. Both are Suggests, and dpkg-shlibdeps puts them there; HDF5, too.
 set(root "${CPACK_TEMPORARY_DIRECTORY}/runtime")
-file(GLOB_RECURSE wires "${root}/*/libtrireme-wire-*.so")
+file(GLOB_RECURSE wires "${root}/*/libtrireme-wire-*.so" "${root}/*/libtrireme-hdf5.so")
 file(GLOB_RECURSE files "${root}/*/bin/*" "${root}/*/*.so")
 list(REMOVE_ITEM files ${wires})
 if(NOT files)

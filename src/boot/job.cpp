@@ -21,15 +21,26 @@
 namespace tri::boot {
 namespace {
 
+// Where a program has begun MPI, any launcher will do that its library can live with.
+detected_launcher launcher_of(bool is_in_mpi) {
+  try {
+    return detect_launcher(config::environment_of_this_process());
+  } catch (const job_error&) {
+    if (!is_in_mpi) throw;
+    return {};
+  }
+}
+
 // The library is then the launcher's client, and a second one would interfere.
 std::unique_ptr<membership> membership_over_mpi(const config::configuration& values, const detected_launcher& found) {
-  mpi_calls& mpi = start_mpi(values.wire_mpi, found.kind);
+  mpi_calls& mpi = start_mpi(values.wire_mpi, found.kind, values.wire == config::wire_library::mpi);
   return std::make_unique<pmi_membership>(std::make_unique<mpi_space>(mpi, found.fd), values.start_timeout_s);
 }
 
-std::unique_ptr<membership> membership_of(const config::configuration& values, const detected_launcher& found) {
+std::unique_ptr<membership> membership_of(const config::configuration& values, const detected_launcher& found,
+                                          bool is_in_mpi) {
   const bool by_mpi = found.kind == launcher_kind::pmi1 || found.kind == launcher_kind::pmix;
-  if (by_mpi && values.wire == config::wire_library::mpi) return membership_over_mpi(values, found);
+  if (is_in_mpi || (by_mpi && values.wire == config::wire_library::mpi)) return membership_over_mpi(values, found);
   switch (found.kind) {
     case launcher_kind::trireme:
       return std::make_unique<trireme_membership>(found.job_name);
@@ -74,7 +85,9 @@ int host_of(int process, int processes, int hosts) {
 
 job job::join(const config::configuration& values, int own_arena_fd, std::uint64_t fingerprint) {
   job joined;
-  const detected_launcher found = detect_launcher(config::environment_of_this_process());
+  bool is_in_mpi = program_has_begun_mpi();
+  const detected_launcher found = launcher_of(is_in_mpi);
+  is_in_mpi = is_in_mpi && found.kind != launcher_kind::trireme;  // its processes are no job of MPI
   static std::atomic<bool> joined_before{false};
   // relaxed, here and below: the flag alone matters
   if (found.kind != launcher_kind::none && joined_before.load(std::memory_order_relaxed))
@@ -82,13 +95,14 @@ job job::join(const config::configuration& values, int own_arena_fd, std::uint64
         "this process was in a job before: with a launcher (trireme run, mpirun, ...) tri::run may be called once, as "
         "the job ends with it; call it once for all the work, or start the program without a launcher");
   try {
-    joined.membership_ = membership_of(values, found);
+    joined.membership_ = membership_of(values, found, is_in_mpi);
     if (joined.launched()) {
       joined_before.store(true, std::memory_order_relaxed);
       joined.process_ = joined.membership_->process();
       joined.machines_ = joined.membership_->machines();
     }
     joined.hosts_ = hosts_of(values, joined.machines_);
+    if (is_in_mpi && joined.hosts() > 1) check_usable_between_hosts(*started_mpi());
     joined.pes_ = config::resolve_pes(values, joined.machine_processes());
     if (!joined.launched()) {
       joined.peers_.push_back({0, getpid(), 0, 0, own_arena_fd});

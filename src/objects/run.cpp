@@ -16,6 +16,7 @@
 #include "sched/process_runtime.hpp"
 #include "sched/scheduler.hpp"
 #include "trireme/detail/objects/local_collection.hpp"
+#include "trireme/init.hpp"
 #include "trireme/nodegroup.hpp"
 #include "trireme/variables.hpp"
 
@@ -80,71 +81,91 @@ void program_ended(int status) {
   if (ended->status == 0) ended->status = status;
 }
 
-int run_on_all_pes(os::function_ref<int()> main_program) {
+/// The main program of this PE, in SPMD style, has ended. On PE 0: waits for those of the others, and returns the
+/// status.
+int await_main_programs(int own_status) {
   sched::pe& here = sched::this_pe();
   if (here.number() != 0) {
-    const int status = main_program();
-    tri::send<&program_ended>(0, status);
+    tri::send<&program_ended>(0, own_status);
     here.main_program_ends();
-    return status;
+    return own_status;
   }
-  const int status = main_program();
   here.run_until([&] { return ended->count == here.job().pes() - 1; }, true);
-  return status != 0 ? status : ended->status;
+  return own_status != 0 ? own_status : ended->status;
 }
+
+using objects_of_pes = std::vector<std::unique_ptr<pe_objects>>;
+
+std::unique_ptr<sched::process_runtime> join_job(config::configuration values) {
+  loops::set_loop_report(values.loops_report, values.loops_report_file);
+  loops::set_loop_tuning(values.loops_schedule, values.loops_tune);
+  auto job = std::make_unique<sched::process_runtime>(std::move(values));
+  job->add_stall_reporter(&describe_waiting_everywhere);
+  return job;
+}
+
+/// `objects` outlive the steps; one for each PE of the process.
+sched::process_runtime::program steps_of(objects_of_pes& objects, main_program_on where,
+                                         os::unique_function<int()> main_program) {
+  const auto of = [&objects](sched::pe& here) -> std::unique_ptr<pe_objects>& {
+    return objects[static_cast<std::size_t>(here.local_number())];
+  };
+  return {.prepare =
+              [of, where](sched::pe& here) {
+                create_pe_locals();
+                of(here) = std::make_unique<pe_objects>(here);
+                here.upper = of(here).get();
+                install_quiescence_service(here);
+                if (where == main_program_on::all_pes && here.number() != 0) here.main_program_begins();
+              },
+          .main_program = std::move(main_program),
+          .everywhere = where == main_program_on::all_pes,
+          .drop_held =
+              [of](sched::pe& here) {
+                of(here)->drop_held();
+                if (here.local_number() == 0) drop_early_node_messages(here);
+              },
+          .finish =
+              [of](sched::pe& here) {
+                of(here)->end();
+                destroy_pe_locals();
+              },
+          .finish_process =
+              [](sched::pe&) {
+                drop_node_objects();
+                reset_read_only();
+              },
+          .leave = [of](sched::pe& here) {  // what destructors have used or asked for since
+            of(here)->abandon_results();
+            destroy_pe_locals();
+          }};
+}
+
+/// The job between tri::init and tri::finalize. Not destroyed where the program ends without the latter: that is no end
+/// of a job, and those that watch the process say so.
+struct open_job {
+  std::unique_ptr<sched::process_runtime> job;
+  objects_of_pes objects{1};
+  sched::process_runtime::program steps;
+};
+open_job* the_open_job = nullptr;  // of the thread that is the PE
 
 }  // namespace
 
 int run_program(int argc, char** argv, main_program_on where, os::function_ref<int(int, char**)> main_program) {
   std::unique_ptr<sched::process_runtime> job;
   try {
-    auto values = config::configuration::from(argc, argv);
-    loops::set_loop_report(values.loops_report, values.loops_report_file);
-    loops::set_loop_tuning(values.loops_schedule, values.loops_tune);
-    job = std::make_unique<sched::process_runtime>(std::move(values));
+    job = join_job(config::configuration::from(argc, argv));
   } catch (const std::exception& error) {
     const std::string_view text = error.what();  // of ours it begins with our name
     fmt::print(stderr, "{}{}\n", text.starts_with("trireme: ") ? "" : "trireme: ", text);
     return 1;
   }
-  std::vector<std::unique_ptr<pe_objects>> objects(static_cast<std::size_t>(job->pes_per_process()));
-  const auto of = [&](sched::pe& here) -> std::unique_ptr<pe_objects>& {
-    return objects[static_cast<std::size_t>(here.local_number())];
-  };
-  job->add_stall_reporter(&describe_waiting_everywhere);
-  return job->run({.prepare =
-                       [&](sched::pe& here) {
-                         create_pe_locals();
-                         of(here) = std::make_unique<pe_objects>(here);
-                         here.upper = of(here).get();
-                         install_quiescence_service(here);
-                         if (where == main_program_on::all_pes && here.number() != 0) here.main_program_begins();
-                       },
-                   .main_program =
-                       [&] {
-                         if (where == main_program_on::pe_0) return main_program(argc, argv);
-                         return run_on_all_pes([&] { return main_program(argc, argv); });
-                       },
-                   .everywhere = where == main_program_on::all_pes,
-                   .drop_held =
-                       [&](sched::pe& here) {
-                         of(here)->drop_held();
-                         if (here.local_number() == 0) drop_early_node_messages(here);
-                       },
-                   .finish =
-                       [&](sched::pe& here) {
-                         of(here)->end();
-                         destroy_pe_locals();
-                       },
-                   .finish_process =
-                       [](sched::pe&) {
-                         drop_node_objects();
-                         reset_read_only();
-                       },
-                   .leave = [&](sched::pe& here) {  // what destructors have used or asked for since
-                     of(here)->abandon_results();
-                     destroy_pe_locals();
-                   }});
+  objects_of_pes objects(static_cast<std::size_t>(job->pes_per_process()));
+  return job->run(steps_of(objects, where, [&] {
+    const int status = main_program(argc, argv);
+    return where == main_program_on::pe_0 ? status : await_main_programs(status);
+  }));
 }
 
 task<int> as_status(task<> running) {
@@ -179,5 +200,39 @@ future<void> after_nanoseconds(std::int64_t delay) {
 }
 
 }  // namespace objects
+
+void init(int& argc, char** argv) {
+  if (sched::current_runtime() != nullptr)
+    throw std::logic_error("tri::init: this process is in a job already, of tri::init or tri::run");
+  auto values = config::configuration::from(argc, argv);
+  if (values.pes > 1)
+    throw config::configuration_error(
+        fmt::format("pes is {}, and a process that calls tri::init has one PE: the thread that calls it", values.pes));
+  values.set("pes", "1");
+  auto opened = std::make_unique<objects::open_job>();
+  opened->job = objects::join_job(std::move(values));
+  opened->steps = objects::steps_of(opened->objects, objects::main_program_on::all_pes, {});
+  opened->job->begin(opened->steps);
+  objects::the_open_job = opened.release();
+}
+
+void init() {
+  int argc = 0;
+  char* none[] = {nullptr};
+  init(argc, none);
+}
+
+int finalize() {
+  sched::pe& here = sched::this_pe();  // throws on other threads
+  if (objects::the_open_job == nullptr) throw std::logic_error("tri::finalize: this process has not called tri::init");
+  if (here.in_handler()) throw std::logic_error("tri::finalize() inside an entry method or coroutine");
+  try {
+    const int status = objects::await_main_programs(0);
+    if (here.number() == 0) here.job().request_stop(status);
+  } catch (const sched::stop_unwinding&) {  // stopped already, by another PE
+  }
+  const std::unique_ptr<objects::open_job> ending(std::exchange(objects::the_open_job, nullptr));
+  return ending->job->end(ending->steps);
+}
 
 }  // namespace tri

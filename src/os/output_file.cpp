@@ -6,6 +6,7 @@
 
 #include <cerrno>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <stdexcept>
 #include <utility>
@@ -35,16 +36,24 @@ void refuse_planted(const std::string& path) {
         path, S_ISLNK(entry.st_mode) ? "it is a symbolic link" : "it is not a regular file, and", entry.st_uid));
 }
 
-output_file::output_file(std::string path) : path_(std::move(path)) {
+output_file::output_file(std::string path, output_kind kind) : path_(std::move(path)) {
   refuse_planted(path_);
   struct stat entry {};
-  const bool exists = lstat(path_.c_str(), &entry) == 0;
+  bool exists = lstat(path_.c_str(), &entry) == 0;
+  if (exists && kind == output_kind::regular_file && !S_ISREG(entry.st_mode)) {
+    char* const target = realpath(path_.c_str(), nullptr);
+    if (target == nullptr) fail(std::strerror(errno));
+    exists = stat(target, &entry) == 0;
+    if (exists && S_ISREG(entry.st_mode)) really_ = target;
+    std::free(target);
+    if (really_.empty()) fail("it is not a regular file");
+  }
   if (exists && !S_ISREG(entry.st_mode)) {
     file_ = unique_fd(open(path_.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_NOCTTY | O_CLOEXEC, 0666));
     if (!file_) fail(std::strerror(errno));
     return;
   }
-  beside_ = path_ + "." + random_text().substr(0, 8);
+  beside_ = (really_.empty() ? path_ : really_) + "." + random_text().substr(0, 8);
   file_ = unique_fd(open(beside_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666));
   if (file_) {
     if (exists) fchmod(file_.get(), entry.st_mode & 0777);
@@ -52,7 +61,7 @@ output_file::output_file(std::string path) : path_(std::move(path)) {
   }
   beside_.clear();
   // A file of the user's in a folder that takes no new ones.
-  if (exists && (errno == EACCES || errno == EROFS))
+  if (kind == output_kind::any && exists && (errno == EACCES || errno == EROFS))
     file_ = unique_fd(open(path_.c_str(), O_WRONLY | O_TRUNC | O_NOFOLLOW | O_CLOEXEC));
   if (!file_) fail(std::strerror(errno));
 }
@@ -77,7 +86,7 @@ void output_file::write(std::string_view text) {
 void output_file::finish() {
   if (close(file_.release()) != 0) fail(std::strerror(errno));
   if (beside_.empty()) return;
-  if (std::rename(beside_.c_str(), path_.c_str()) != 0) fail(std::strerror(errno));
+  if (std::rename(beside_.c_str(), (really_.empty() ? path_ : really_).c_str()) != 0) fail(std::strerror(errno));
   beside_.clear();
 }
 

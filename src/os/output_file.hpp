@@ -11,12 +11,17 @@
 
 namespace tri::os {
 
+// regular_file: what is there is never changed before finish(), and others may write parts of the new one at
+// written_path(). So links are followed, and devices refused.
+enum class output_kind { any, regular_file };
+
 class output_file {
  public:
   // All throw std::runtime_error with the path and what is wrong with it.
-  explicit output_file(std::string path);
+  explicit output_file(std::string path, output_kind kind = output_kind::any);
   void write(std::string_view text);
   void finish();  // the path is this file now
+  const std::string& written_path() const { return beside_.empty() ? path_ : beside_; }
 
   ~output_file();  // without finish(), nothing has happened
   output_file(const output_file&) = delete;
@@ -26,6 +31,7 @@ class output_file {
   [[noreturn]] void fail(const char* why) const;
 
   std::string path_;
+  std::string really_;  // where a link leads; empty: there is none
   std::string beside_;  // empty: the path itself is written to
   unique_fd file_;
 };

@@ -231,7 +231,7 @@ pe_record* process_runtime::record_of(int number) const {
   return process == nullptr ? nullptr : process->pe[number % pes_per_process()];
 }
 
-void process_runtime::run_pe(scheduler& which, const program& steps) {
+void process_runtime::enter_pe(scheduler& which, const program& steps) {
   if (placement_.pinned) os::pin_this_thread(placement_.cpus[static_cast<std::size_t>(which.local_number())]);
   detail::this_pe = &which;
   steps.prepare(which);
@@ -241,6 +241,10 @@ void process_runtime::run_pe(scheduler& which, const program& steps) {
     phase_->all.arrive_and_wait();
   }
   if (values_.trace_start) which.switch_trace(true);
+}
+
+void process_runtime::run_pe(scheduler& which, const program& steps) {
+  enter_pe(which, steps);
   if (which.number() == 0 || steps.everywhere) {
     if (which.trace() != nullptr) which.trace()->mark(trace::event::begin, os::ticks(), trace::main_program);
     try {
@@ -253,6 +257,10 @@ void process_runtime::run_pe(scheduler& which, const program& steps) {
     }
     if (which.trace() != nullptr) which.trace()->mark(trace::event::end, os::ticks(), trace::main_program);
   }
+  leave_pe(which, steps);
+}
+
+void process_runtime::leave_pe(scheduler& which, const program& steps) {
   which.run_until([this] { return stopping(); });
   which.switch_trace(false);
   if (wire_ != nullptr) wire_->expect_ends();
@@ -365,12 +373,26 @@ void process_runtime::communicate() {
   }
 }
 
-int process_runtime::run(const program& steps) {
+void process_runtime::start() {
   const int local_pes = pes_per_process();
   for (int i = 0; i < local_pes; ++i) pes_.push_back(std::make_unique<scheduler>(*this, process() * local_pes + i, i));
   phase_ = std::make_unique<pe_barriers>(local_pes);
-  const std::vector<int> cpus_before = os::cpus_of_this_thread();
-  offloads_ = std::make_unique<offload_thread>(cpus_before);
+  cpus_before_ = os::cpus_of_this_thread();
+  offloads_ = std::make_unique<offload_thread>(cpus_before_);
+  if (wire_ == nullptr) return;
+  wire_->start_heartbeat();
+  if (values_.comm_thread != config::communication_thread::off)
+    communication_ = std::thread([this] {
+      try {
+        communicate();
+      } catch (const std::exception& error) {
+        fail(error.what());
+      }
+    });
+}
+
+int process_runtime::run(const program& steps) {
+  start();
   const auto body = [&](int i) {
     arena::cache_guard cache(i);
     try {
@@ -382,25 +404,37 @@ int process_runtime::run(const program& steps) {
     }
   };
   std::vector<std::thread> threads;
-  std::thread communication;
-  if (wire_ != nullptr) wire_->start_heartbeat();
-  if (wire_ != nullptr && values_.comm_thread != config::communication_thread::off)
-    communication = std::thread([this] {
-      try {
-        communicate();
-      } catch (const std::exception& error) {
-        fail(error.what());
-      }
-    });
-  for (int i = 1; i < local_pes; ++i) threads.emplace_back(body, i);
+  for (int i = 1; i < pes_per_process(); ++i) threads.emplace_back(body, i);
   body(0);
   for (auto& thread : threads) thread.join();
-  if (communication.joinable()) {
+  return finish();
+}
+
+void process_runtime::begin(const program& steps) {
+  if (pes_per_process() != 1) throw std::logic_error("trireme: a process that begins and ends a job has one PE");
+  start();
+  own_cache_ = std::make_unique<arena::cache_guard>(0);
+  enter_pe(*pes_.front(), steps);
+}
+
+int process_runtime::end(const program& steps) {
+  try {
+    leave_pe(*pes_.front(), steps);
+  } catch (const std::exception& error) {
+    fail(error.what());
+  }
+  own_cache_.reset();
+  return finish();
+}
+
+// When the PEs have ended.
+int process_runtime::finish() {
+  if (communication_.joinable()) {
     communication_ends_.store(true, std::memory_order_release);  // pairs: runtime.communication_ends
     wakeup_socket::ring(wire_wakeup_->name());                   // kept by the kernel if it is not asleep yet
-    communication.join();
+    communication_.join();
   }
-  os::pin_this_thread(cpus_before);
+  os::pin_this_thread(cpus_before_);
   job_.barrier();  // no process unmaps what others still read, and the reports below come after all output of the PEs
   if (values_.counters) print_counters();
   if (values_.footprint) print_footprint();

@@ -7,6 +7,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "arena/arena.hpp"
@@ -52,6 +53,10 @@ class process_runtime final : public runtime {
   /// Starts the PEs of this process; local PE 0 is the calling thread. Returns the exit status, the same in every
   /// process.
   int run(const program& steps);
+  /// The same in two parts, for programs whose main program is not ours: the calling thread, which calls both, is the
+  /// only PE of this process. `steps` stay valid in between, and are `everywhere`.
+  void begin(const program& steps);
+  int end(const program& steps);
 
   std::string name_of_host(int host) const override { return job_.name_of_host(host); }
   int processes_of_host(int host) const override { return job_.processes_of(host); }
@@ -103,7 +108,11 @@ class process_runtime final : public runtime {
   void find_peers();
   bool is_stalled(const message_counts& now);
   board::board_shape shape_of_host() const;
+  void start();
   void run_pe(scheduler& which, const program& steps);
+  void enter_pe(scheduler& which, const program& steps);
+  void leave_pe(scheduler& which, const program& steps);
+  int finish();
   void wait_for_job(const pe& which);
   void meet_with_wire();
   void communicate();
@@ -128,7 +137,10 @@ class process_runtime final : public runtime {
   std::atomic<bool> communication_ends_{false};
   std::vector<std::unique_ptr<scheduler>> pes_;
   std::unique_ptr<offload_thread> offloads_;  // as long as PEs run
-  bool stop_sent_ = false;                    // by PE 0 of the job
+  std::vector<int> cpus_before_;              // of the thread that is local PE 0
+  std::thread communication_;
+  std::unique_ptr<arena::cache_guard> own_cache_;  // between begin and end
+  bool stop_sent_ = false;                         // by PE 0 of the job
   int exit_status_ = 0;
   struct pe_barriers;
   std::unique_ptr<pe_barriers> phase_;  // the PEs of this process start and end together

@@ -37,7 +37,7 @@ struct mpi_completion {
 class mpi_calls {
  public:
   /// The version of this interface, which a plug-in has to give back: both are built together, or it is refused.
-  static constexpr int version = 1;
+  static constexpr int version = 2;
 
   mpi_calls() = default;
   mpi_calls(const mpi_calls&) = delete;
@@ -46,6 +46,8 @@ class mpi_calls {
 
   virtual const char* library() const = 0;  // name and version, for messages
   virtual mpi_thread_level thread_level() const = 0;
+  /// The program has begun MPI before, calls it itself, and ends it.
+  virtual bool is_of_program() const { return false; }
   virtual int rank() const = 0;
   virtual int size() const = 0;
 

@@ -5,10 +5,11 @@
 
 #include <array>
 #include <charconv>
-#include <filesystem>
+#include <cstdlib>
 
 #include "boot/membership.hpp"
 #include "config/variable_names.hpp"
+#include "os/plug_in.hpp"
 
 namespace tri::boot {
 namespace {
@@ -31,23 +32,15 @@ const char* name_of(mpi_thread_level level) {
   return "an unknown level";
 }
 
-// By its name alone if the dynamic linker finds it; otherwise in the folders of installations and builds.
-void* load(const std::string& file) {
-  namespace fs = std::filesystem;
-  std::vector<std::string> places{file};
-  if (file.find('/') == std::string::npos) {
-    std::error_code unknown;
-    const fs::path program = fs::read_symlink("/proc/self/exe", unknown);
-    if (!unknown) places.push_back((program.parent_path() / "../lib" / file).lexically_normal().string());
-    places.push_back(std::string(TRIREME_INSTALLED_LIBRARIES) + "/" + file);
-  }
+void* load(const std::string& file, bool carries_messages) {
   std::string reason;
-  for (const std::string& place : places) {
-    if (void* const loaded = dlopen(place.c_str(), RTLD_NOW | RTLD_LOCAL)) return loaded;
-    // The first folder's error is the least useful when another one has the file and cannot load it.
-    const std::string found = dlerror();
-    if (reason.empty() || fs::exists(place)) reason = found;
-  }
+  if (void* const loaded = os::load_plug_in(file, reason)) return loaded;
+  if (!carries_messages)
+    throw job_error(
+        fmt::format("a program that has begun MPI joins the job by {}, which cannot be loaded ({}); it is built where "
+                    "the headers of that MPI library are installed: set LD_LIBRARY_PATH to its folder, or name the "
+                    "file by --tri-wire-mpi",
+                    file, reason));
   throw job_error(fmt::format(
       "the wire 'mpi' needs {}, which cannot be loaded ({}); it is built where the headers of that MPI library are "
       "installed: set LD_LIBRARY_PATH to its folder, name the file by --tri-wire-mpi, or use --tri-wire ucx",
@@ -77,8 +70,14 @@ int processes_by_environment(const std::vector<std::string>& environment) {
   return 0;
 }
 
-void check_usable(const mpi_calls& started, int expected) {
-  if (started.thread_level() < mpi_thread_level::serialized) {
+void check_usable(const mpi_calls& started, int expected, bool carries_messages) {
+  if (carries_messages && started.is_of_program() && started.thread_level() < mpi_thread_level::multiple) {
+    throw job_error(
+        fmt::format("the wire 'mpi' calls MPI from threads of its own, and the program calls it, too; that needs "
+                    "MPI_THREAD_MULTIPLE, and MPI was begun with {}: call MPI_Init_thread, or use another --tri-wire",
+                    name_of(started.thread_level())));
+  }
+  if (carries_messages && started.thread_level() < mpi_thread_level::serialized) {
     throw job_error(fmt::format(
         "the wire 'mpi' calls MPI from several threads, one at a time, and needs MPI_THREAD_SERIALIZED; {} provides {} "
         "only: use one that was built with threads, or --tri-wire ucx",
@@ -92,22 +91,63 @@ void check_usable(const mpi_calls& started, int expected) {
   }
 }
 
-mpi_calls& start_mpi(std::string_view choice, launcher_kind launcher) {
+void check_usable_between_hosts(const mpi_calls& started) {
+  if (started.thread_level() >= mpi_thread_level::serialized) return;
+  throw job_error(fmt::format(
+      "at the end of a job over several hosts a thread of Trireme calls MPI while the program's waits, which "
+      "needs MPI_THREAD_SERIALIZED, and MPI was begun with {}: call MPI_Init_thread in place of MPI_Init",
+      name_of(started.thread_level())));
+}
+
+bool program_has_begun_mpi() {
+  // These two have one binary interface in all libraries.
+  using query = int (*)(int*);
+  const auto is_begun = reinterpret_cast<query>(dlsym(RTLD_DEFAULT, "MPI_Initialized"));
+  const auto is_ended = reinterpret_cast<query>(dlsym(RTLD_DEFAULT, "MPI_Finalized"));
+  if (is_begun == nullptr || is_ended == nullptr) return false;
+  int begun = 0;
+  int ended = 0;
+  return is_begun(&begun) == 0 && is_ended(&ended) == 0 && begun != 0 && ended == 0;
+}
+
+namespace {
+/// Both have their shared memory at the same addresses, so that pointers are valid in all processes.
+void refuse_drop_in() {
+  Dl_info where{};
+  const void* const begun = dlsym(RTLD_DEFAULT, "MPI_Initialized");
+  const char* const off = std::getenv("TRIREME_MPI");
+  if (begun == nullptr || dladdr(begun, &where) == 0 || where.dli_fname == nullptr) return;
+  const std::string_view file = where.dli_fname;
+  const std::string_view name = file.substr(file.rfind('/') + 1);
+  if (!name.starts_with("libtrireme-mpi-") || name.starts_with("libtrireme-mpi-slack") ||
+      (off != nullptr && std::string_view(off) == "off"))
+    return;
+  throw job_error(
+      "the program runs under the MPI drop-in, whose shared memory has the addresses that the program needs itself: "
+      "start it without trireme exec, or by trireme exec --no-mpi");
+}
+}  // namespace
+
+mpi_calls& start_mpi(std::string_view choice, launcher_kind launcher, bool carries_messages) {
+  refuse_drop_in();
+  // Of the program it is the one that is there, whoever launched it.
+  if (choice == "auto" && program_has_begun_mpi())
+    choice = dlsym(RTLD_DEFAULT, "ompi_mpi_comm_world") != nullptr ? "openmpi" : "mpich";
   const std::string file = mpi_plug_in_for(choice, launcher);
   if (was_started) {
     throw job_error(
-        "MPI begins and ends once in a process: with --tri-wire mpi a program can call tri::run only once; use "
-        "--tri-wire ucx");
+        "MPI begins and ends once in a process: a program can join a job through it (tri::init, tri::run) only once; "
+        "with tri::run and without MPI_Init, --tri-wire ucx needs no MPI");
   }
-  void* const library = load(file);
+  void* const library = load(file, carries_messages);
   auto* const start = reinterpret_cast<start_mpi_function*>(dlsym(library, "trireme_start_mpi"));
   if (start == nullptr)
     throw job_error(fmt::format("{} has no trireme_start_mpi: it is not a plug-in for the wire 'mpi'", file));
   std::array<char, 1024> problem{};
   mpi_calls* const started = start(mpi_calls::version, problem.data(), problem.size());
-  if (started == nullptr) throw job_error(fmt::format("the wire 'mpi' cannot be used: {}", problem.data()));
+  if (started == nullptr) throw job_error(fmt::format("MPI cannot be used: {}", problem.data()));
   was_started = true;
-  check_usable(*started, processes_by_environment(config::environment_of_this_process()));
+  check_usable(*started, processes_by_environment(config::environment_of_this_process()), carries_messages);
   the_started = started;
   return *started;
 }

@@ -1,5 +1,6 @@
-// Starts the MPI library of this process when it carries messages between hosts (--tri-wire mpi): finds and loads its
-// plug-in, and checks that the started MPI is usable. Otherwise programs need no MPI, neither to build nor to run.
+// Starts the MPI library of this process when it carries messages between hosts (--tri-wire mpi), or uses that of a
+// program that has begun it: finds and loads its plug-in, and checks that the started MPI is usable. Otherwise programs
+// need no MPI, neither to build nor to run.
 #pragma once
 
 #include <string>
@@ -18,12 +19,17 @@ std::string mpi_plug_in_for(std::string_view choice, launcher_kind launcher);
 /// The number of processes that the launcher started, from `environment` ("NAME=value"); 0: unknown.
 int processes_by_environment(const std::vector<std::string>& environment);
 
-/// Throws job_error when the library cannot be called by several threads in turn, or does not see the job that the
-/// launcher started (`expected` processes; 0: unknown).
-void check_usable(const mpi_calls& started, int expected);
+/// Throws job_error when the library cannot be called by the threads that call it, or does not see the job that the
+/// launcher started (`expected` processes; 0: unknown). It carries messages, or only starts and ends the job.
+void check_usable(const mpi_calls& started, int expected, bool carries_messages = true);
+/// The same where it only starts and ends a job over several hosts.
+void check_usable_between_hosts(const mpi_calls& started);
 
-/// Starts MPI, collectively over the job; once per process. Throws job_error.
-mpi_calls& start_mpi(std::string_view choice, launcher_kind launcher);
+/// Whether the program has called MPI_Init, and not yet MPI_Finalize.
+bool program_has_begun_mpi();
+
+/// Starts MPI, or takes that of the program; collectively over the job; once per process. Throws job_error.
+mpi_calls& start_mpi(std::string_view choice, launcher_kind launcher, bool carries_messages = true);
 
 /// Null: this process was not started through MPI, or MPI has ended.
 mpi_calls* started_mpi();

@@ -52,6 +52,7 @@ class library_calls final : public mpi_calls {
 
   const char* library() const override { return name_.c_str(); }
   mpi_thread_level thread_level() const override { return level_; }
+  bool is_of_program() const override { return !begun_here_; }
   int rank() const override { return rank_; }
   int size() const override { return size_; }
   mpi_request send(mpi_channel channel, int to, int tag, std::span<const std::byte> bytes) override;
