@@ -299,7 +299,9 @@ bool scheduler::step() {
 void scheduler::run_until(os::function_ref<bool()> done, bool waiting_on_result) {
   if (trace_ != nullptr && waiting_on_result) [[unlikely]]
     trace_->mark(trace::event::wait);
+  bool has_waited = false;
   while (!done()) {
+    has_waited = true;
     if (waiting_on_result && runtime_.stopping()) throw stop_unwinding{};
     if (step()) {
       waiting_.busy();
@@ -307,6 +309,9 @@ void scheduler::run_until(os::function_ref<bool()> done, bool waiting_on_result)
     }
     idle(waiting_on_result);
   }
+  // Other hosts may wait for what this PE has sent meanwhile, as in a barrier, and the program may compute for long
+  // now.
+  if (has_waited && makes_progress_on_wire_) wire_->flush();
   if (trace_ != nullptr && waiting_on_result) [[unlikely]]
     trace_->mark(trace::event::resume);
 }

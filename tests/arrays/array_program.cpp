@@ -2,10 +2,16 @@
 // compares what it reads with what a sequential model says. Prints "<case>: ok".
 #include "trireme/arrays.hpp"
 
+#include <fmt/format.h>
+#include <unistd.h>
+
 #include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <cstdio>
 #include <cstdlib>
+#include <filesystem>
+#include <fstream>
 #include <limits>
 #include <random>
 #include <span>
@@ -604,6 +610,25 @@ void empty_arrays() {
   a.free().get();
 }
 
+// All have left a barrier that one has left, also if that one takes and sends no messages from then on.
+void barriers_let_all_go() {
+  global_array<std::int64_t, 1> a(position<1>(pe_count()), tiles(1));
+  if (this_pe() == 0) a(0) = static_cast<std::int64_t>(getpid()) << 32 | std::random_device()() >> 1;
+  barrier().get();
+  const auto folder = std::filesystem::temp_directory_path() / fmt::format("trireme_barrier_{}", std::int64_t{a(0)});
+  std::filesystem::create_directories(folder);
+  for (int round = 0; round < 5; ++round) {
+    barrier().get();
+    std::ofstream(folder / fmt::format("{}_{}", round, this_pe())).put('x');
+    for (int pe = 0; pe < pe_count(); ++pe)
+      while (!std::filesystem::exists(folder / fmt::format("{}_{}", round, pe)))
+        std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+  barrier().get();
+  if (this_pe() == 0) std::filesystem::remove_all(folder);
+  a.free().get();
+}
+
 std::atomic<int> computed{0};
 
 // Quiescence waits for main programs that compute.
@@ -644,6 +669,7 @@ constexpr test_case cases[] = {{"single_values", &single_values},
                                {"empty_arrays", &empty_arrays},
                                {"grids_and_redistribution", &grids_and_redistribution},
                                {"errors", &errors},
+                               {"barriers_let_all_go", &barriers_let_all_go},
                                {"main_programs_count", &main_programs_count}};
 
 int run_cases(int argc, char** argv) {

@@ -58,6 +58,14 @@ class wire_link final : private wire::port_user {
       try_flush_outbound();
     return row_ == nullptr ? port_->progress() : progress_traced();
   }
+  /// Before a program computes: what it has sent leaves, as far as that needs no other host. On any thread.
+  void flush() {
+    constexpr int most_polls = 8;  // some transports need several for a message
+    if (creation_fence_.holds_something()) [[unlikely]]
+      try_flush_outbound();
+    port_->flush();
+    for (int poll = 0; poll < most_polls && !port_->is_idle(); ++poll) port_->progress();
+  }
   /// A request that was left to one of this process's PEs has run there; on its thread.
   void deferred_request_ran(int local_pe) {
     // release: what it did comes before requests that others serve from now on. pairs: wire_link.deferred
