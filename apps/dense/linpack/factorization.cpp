@@ -66,18 +66,19 @@ std::vector<double> substitute_back(const matrix& a, const grid_place& place) {
   std::vector<double> x(static_cast<std::size_t>(n));  // as far as this column of the grid has it
   for (extent k = tile_rows(a); k-- > 0;) {
     const extent rows = height(a, k);
-    std::vector<double> solved(static_cast<std::size_t>(rows));
+    std::vector<double> solved;
     if (place.has_row(k)) {
+      std::vector<double> right_side(static_cast<std::size_t>(rows));
       if (place.has_column(right)) {
         const block b = tile_at(a, k, right);
-        cblas_dcopy(as_blasint(rows), b.data + n % size, as_blasint(b.leading_dimension), solved.data(), 1);
+        cblas_dcopy(as_blasint(rows), b.data + n % size, as_blasint(b.leading_dimension), right_side.data(), 1);
       }
       for (extent j = place.next_column(k + 1); j < tile_rows(a); j += place.columns) {
         const block u = tile_at(a, k, j);
         cblas_dgemv(CblasRowMajor, CblasNoTrans, as_blasint(rows), as_blasint(height(a, j)), -1.0, u.data,
-                    as_blasint(u.leading_dimension), x.data() + j * size, 1, 1.0, solved.data(), 1);
+                    as_blasint(u.leading_dimension), x.data() + j * size, 1, 1.0, right_side.data(), 1);
       }
-      auto sum = place.along_row.reduce(std::move(solved), tri::elementwise(tri::sum), place.owner_column(k)).get();
+      auto sum = place.along_row.reduce(std::move(right_side), tri::elementwise(tri::sum), place.owner_column(k)).get();
       if (sum) {
         solved = std::move(*sum);
         const block u = tile_at(a, k, k);
