@@ -27,7 +27,8 @@ std::shared_ptr<any_array> make_array(const std::string& kind, const numbers& ex
 
 void let_messages_leave() {
   if (sched::this_pe().job().hosts() == 1) return;
-  // The first may run messages that have come; the wire has its turn where none has.
+  // The first may run messages that have come; the wire has its turn where none has. What cannot leave at once, because
+  // a connection is being made, stays until the next call.
   for (int step = 0; step < 2; ++step) progress();
 }
 

@@ -199,21 +199,6 @@ class End(unittest.TestCase):
             """)
         self.assertEqual((status, output), (0, "both\n"), errors)
 
-    def test_a_pe_that_computes_has_let_the_others_go(self):
-        # After each barrier PE 0 makes no call until all others have come out of it.
-        status, output, errors = run("""
-            import os, sys, trireme
-            folder = os.path.dirname(sys.argv[0])
-            for turn in range(20):
-                trireme.barrier()
-                if trireme.pe() == 0:
-                    while not all(os.path.exists(f"{folder}/{turn}.{pe}") for pe in range(1, trireme.pe_count())):
-                        pass
-                else:
-                    open(f"{folder}/{turn}.{trireme.pe()}", "w").close()
-            """, processes=3, options=["--tri-hosts=3"])
-        self.assertEqual((status, output, errors), (0, "", ""))
-
     def test_pools_of_processes_work_beside_it(self):
         for method in ("spawn", "fork"):
             status, output, errors = run(f"""
