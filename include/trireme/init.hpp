@@ -7,8 +7,8 @@
 //   tri::finalize();
 //   MPI_Finalize();
 //
-// A PE serves requests of other hosts while it waits in a call of Trireme, not while it waits in one of MPI. Memory of
-// its own host needs nobody's help. So where ranks of several hosts wait for each other in both, poll:
+// A PE serves requests while it waits in a call of Trireme, not while it waits in one of MPI. Behind tri::barrier() no
+// request is left; where ranks wait for each other in both otherwise, poll:
 //
 //   MPI_Irecv(..., &request);
 //   tri::progress_until([&] { MPI_Test(&request, &done, MPI_STATUS_IGNORE); return done != 0; });
@@ -25,7 +25,8 @@ namespace tri {
 /// Joins the job that the launcher has started, and makes the calling thread the only PE of this process. If the
 /// program has called MPI_Init, the job is MPI_COMM_WORLD, whatever launched it; the PEs of a host are numbered one
 /// behind the other, so this_pe() need not be the rank (MPI_Comm_split with this_pe() as the key makes a communicator
-/// in this order). Options --tri-* are removed from the arguments. Collective over the processes, once in a process.
+/// in this order). Options --tri-* are removed from the arguments; in a job over several hosts comm_thread is on unless
+/// one says otherwise. Collective over the processes, once in a process.
 /// Throws std::invalid_argument for wrong options and more than one PE, std::runtime_error when there is no job to
 /// join, std::logic_error inside of another job.
 void init(int& argc, char** argv);

@@ -209,6 +209,9 @@ void init(int& argc, char** argv) {
     throw config::configuration_error(
         fmt::format("pes is {}, and a process that calls tri::init has one PE: the thread that calls it", values.pes));
   values.set("pes", "1");
+  // The PE may be away in a call of MPI for long: what it has sent must go out all the same, or those that it has to
+  // release from a barrier would wait for it.
+  if (values.origin_of("comm_thread") == config::value_origin::default_value) values.set("comm_thread", "on");
   auto opened = std::make_unique<objects::open_job>();
   opened->job = objects::join_job(std::move(values));
   opened->steps = objects::steps_of(opened->objects, objects::main_program_on::all_pes, {});

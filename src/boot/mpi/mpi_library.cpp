@@ -114,9 +114,9 @@ namespace {
 /// Both have their shared memory at the same addresses, so that pointers are valid in all processes.
 void refuse_drop_in() {
   Dl_info where{};
-  const void* const begun = dlsym(RTLD_DEFAULT, "MPI_Initialized");
+  const void* const intercepted = dlsym(RTLD_DEFAULT, "MPI_Send");
   const char* const off = std::getenv("TRIREME_MPI");
-  if (begun == nullptr || dladdr(begun, &where) == 0 || where.dli_fname == nullptr) return;
+  if (intercepted == nullptr || dladdr(intercepted, &where) == 0 || where.dli_fname == nullptr) return;
   const std::string_view file = where.dli_fname;
   const std::string_view name = file.substr(file.rfind('/') + 1);
   if (!name.starts_with("libtrireme-mpi-") || name.starts_with("libtrireme-mpi-slack") ||

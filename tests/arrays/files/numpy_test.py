@@ -43,4 +43,23 @@ for order in "C", "F":
     for name, values in ("a", a), ("b", b), ("c", c):
         numpy.save(folder / f"{name}.npy", numpy.asarray(values, order=order))
     run("load_all", "-n", "3")
+
+# HDF5, where the build has it and Python, too: as our data sets are, and as others make them.
+if (folder / "a.h5").exists():
+    try:
+        import h5py
+    except ImportError:
+        print("ok, without h5py")
+        sys.exit(0)
+    for name, expected in ("a", a), ("b", b), ("c", c):
+        with h5py.File(folder / f"{name}.h5") as file:
+            found = file["array"]
+            assert found.dtype == expected.dtype and found.shape == expected.shape, (name, found.dtype, found.shape)
+            assert (found[...] == expected).all(), name
+    for options in {}, {"chunks": True}, {"chunks": True, "compression": "gzip", "shuffle": True}:
+        for order in "<", ">":
+            for name, values in ("a", a), ("b", b), ("c", c):
+                with h5py.File(folder / f"{name}.h5", "w") as file:
+                    file.create_dataset("array", data=values.astype(values.dtype.newbyteorder(order)), **options)
+            run("load_all", "-n", "2", "--pes", "2")
 print("ok")

@@ -75,6 +75,7 @@ void sums_of_both(MPI_Comm comm) {
   for (int round = 1; round <= 50; ++round) {
     tickets += sums(0).fetch_add(1);
     if (round % 10 != 0) continue;
+    barrier().get();  // or a rank that waits in MPI would have to serve one that still draws
     std::int64_t all = 0;
     MPI_Allreduce(&tickets, &all, 1, MPI_INT64_T, MPI_SUM, comm);
     const std::int64_t drawn = std::int64_t{ranks} * round;
@@ -120,8 +121,8 @@ void a_barrier() {
 void everywhere() {
   const global_array<std::int64_t, 1> a(position<1>(10 * ranks), tiles(3));
   for (std::int64_t i = this_pe(); i < a.size(); i += ranks) a(i) = i * i;
-  fence().get();
-  a_barrier();
+  barrier().get();
+  a_barrier();  // of MPI, after which arrays work as before
   for (std::int64_t i = 0; i < a.size(); ++i) {
     check_equal(std::int64_t{a(i)}, i * i);
     if (i % 7 == 0) progress();
