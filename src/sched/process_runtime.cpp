@@ -253,7 +253,9 @@ void process_runtime::run_pe(scheduler& which, const program& steps) {
       if (which.number() == 0) request_stop(status);
     } catch (const stop_unwinding&) {  // stopped already, by another PE or process
     } catch (const std::exception& error) {
-      fail(fmt::format("an exception left the main program: {}", error.what()));
+      fail(steps.everywhere && pes() > 1
+               ? fmt::format("an exception left the main program of PE {}: {}", which.number(), error.what())
+               : fmt::format("an exception left the main program: {}", error.what()));
     }
     if (which.trace() != nullptr) which.trace()->mark(trace::event::end, os::ticks(), trace::main_program);
   }
