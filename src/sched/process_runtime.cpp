@@ -48,6 +48,8 @@ constexpr int most_peer_timeouts_at_end = 4;
 
 runtime* current_runtime() { return the_runtime; }
 
+int exit_status_of(const runtime& stopped) { return static_cast<const process_runtime&>(stopped).exit_status(); }
+
 struct process_runtime::pe_barriers {
   explicit pe_barriers(std::ptrdiff_t pes) : all(pes) {}
   std::barrier<> all;
