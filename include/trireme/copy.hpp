@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <exception>
 #include <memory>
 #include <stdexcept>
 #include <utility>
@@ -39,9 +40,19 @@ void copy(const global_array<T, N>& from, const region<N>& box, const global_arr
   };
   constexpr std::size_t most_under_way = 512;
   std::vector<arriving> under_way;
+  under_way.reserve(most_under_way);
+  std::exception_ptr error;  // the first; kept until no answer is under way to memory that this function frees
+  const auto keep_error = [&](auto&& run) {
+    try {
+      run();
+    } catch (...) {
+      if (error == nullptr) error = std::current_exception();
+    }
+  };
   const auto finish = [&] {
-    for (arriving& one : under_way) {
-      one.done.get();
+    for (arriving& one : under_way) keep_error([&one] { one.done.get(); });
+    if (error != nullptr) std::rethrow_exception(error);
+    for (const arriving& one : under_way) {
       if (one.packed == nullptr) continue;
       const position<N> extents = one.part.extents();
       arrays::copy_box<N>(reinterpret_cast<std::byte*>(&one.tile.at(one.part.first)), to.where().strides_in_tile(),
@@ -61,8 +72,8 @@ void copy(const global_array<T, N>& from, const region<N>& box, const global_arr
     const bool is_in_place = arrays::row_major_strides(part.extents()) == to.where().strides_in_tile();
     auto packed = is_in_place ? nullptr : std::make_unique<T[]>(static_cast<std::size_t>(part.volume()));
     T* const into = is_in_place ? &tile.at(part.first) : packed.get();
-    under_way.push_back({tile, part, std::move(packed), from.get(source, into)});
-    if (under_way.size() == most_under_way) finish();
+    keep_error([&] { under_way.push_back({tile, part, std::move(packed), from.get(source, into)}); });
+    if (error != nullptr || under_way.size() == most_under_way) finish();
   }
   finish();
   barrier().get();

@@ -204,9 +204,9 @@ class element_reference {
   struct same_element {};
   element_reference(const element_reference& of, same_element)
       : here_(of.here_), array_(of.array_), where_(of.where_) {}
-  /// Aligned, so that words are accessed whole.
+  /// Aligned, so that words are accessed whole; those of several parts, such as complex numbers, want less themselves.
   struct bytes_of_value {
-    alignas(T) std::array<std::byte, sizeof(T)> all;
+    alignas(arrays::is_word<T> ? sizeof(T) : alignof(T)) std::array<std::byte, sizeof(T)> all;
   };
   arrays::direct_run run_of(std::byte* local) const {
     return {static_cast<std::uint64_t>(where_.offset) * sizeof(T), local, sizeof(T)};
@@ -228,7 +228,10 @@ class element_reference {
     arrays::direct_attempt attempt;
     // Not in methods, where a miss could not be waited for: whether they fail must not depend on a cache.
     if (array_->direct() != nullptr && !sched::this_pe().in_handler()) {
-      arrays::access_that_may_be_waited_for();
+      if (arrays::are_immediate(*array_))
+        arrays::access_that_may_be_waited_for();
+      else
+        arrays::run_some_messages();  // one read takes as long as many messages
       bytes_of_value bytes;
       attempt = arrays::get_now(*array_, where_.pe, run_of(bytes.all.data()));
       if (attempt.has_begun) return std::bit_cast<T>(bytes.all);

@@ -12,7 +12,8 @@
 //   - Writing and updating do not wait. A PE sees its own writes; others see them after tri::fence() or tri::barrier().
 //
 // Single elements of one word (1, 2, 4, 8 bytes) are read and written whole; sections and tiles are ordinary accesses.
-// Relaxed order, as in UPC: between PEs only fences, barriers and messages order accesses.
+// Relaxed order, as in UPC: between PEs only fences and barriers order accesses. A message orders those before a fence
+// that the sender has waited for; one without may overtake them.
 #pragma once
 
 #include "trireme/detail/require_cxx20.hpp"
@@ -70,7 +71,7 @@ class global_array {
   template <class... Options>
   explicit global_array(const position<N>& extents, const Options&... options)
       : global_array(arrays::next_id_of_all(), extents, distribution<N>(options...)) {
-    arrays::make_piece(here());
+    arrays::make_piece_or_free(here());
   }
 
   /// The same made by the calling PE alone: all others make their pieces when they hear of it. Its handle may be sent
@@ -78,7 +79,7 @@ class global_array {
   template <class... Options>
   static global_array made_alone(const position<N>& extents, const Options&... options) {
     global_array made(arrays::next_own_id(), extents, distribution<N>(options...));
-    arrays::make_piece(made.here());
+    arrays::make_piece_or_free(made.here());
     arrays::notify_all<&arrays::create<T, N>>(made.array_->id(), extents, made.where().how());
     return made;
   }
@@ -175,7 +176,8 @@ class global_array {
   /// the call. Ready when the own ghost cells are filled. No barrier is needed around it: no PE's ghost cells change
   /// before it calls this. Ghost cells behind the edge of an array that is not periodic keep what the program has
   /// written there. `width`: that of the halo, or less, the same on all PEs. Throws std::logic_error when the array has
-  /// no halo, std::out_of_range when it is narrower, arena::arena_exhausted (then nothing was sent).
+  /// no halo, std::out_of_range when it is narrower, arena::arena_exhausted (then nothing was sent). When the array is
+  /// freed before all cells have come, the future fails: remote_error.
   future<void> exchange_halo() const { return exchange_halo_of(where().how().halo); }
   future<void> exchange_halo(int width) const {
     position<N> widths = where().how().halo;
@@ -187,7 +189,8 @@ class global_array {
 
   /// Fills the ghost cells of this PE's tiles as exchange_halo does, without a call by others: what is on this host is
   /// copied, and each neighbouring PE of another host is asked once. The program orders it against the writes of those
-  /// PEs, with a barrier before it, and one before they write again. Errors as of exchange_halo.
+  /// PEs, with a barrier before it, and one before they write again. Errors as of exchange_halo. Of an array that is
+  /// freed before the future is ready, the cells are dropped, or the future fails: remote_error.
   future<void> get_halo() const {
     typed& array = array_for_halo();
     future<void> result;
@@ -206,7 +209,7 @@ class global_array {
       else
         for (const auto& part : neighbour.received) copy_part(part, piece);
     }
-    ask(std::make_unique<arrays::halo_get<N>>(result.get_promise(), array, plan), others,
+    ask(std::make_unique<arrays::halo_get<N>>(result.get_promise(), known_here(array.id()), plan), others,
         [&](std::int32_t pe, std::uint64_t number) {
           const auto asked = std::ranges::find(plan.neighbours, pe, &arrays::halo_plan<N>::neighbour::pe);
           arrays::request<&arrays::serve_halo_get<N>>(pe, array, asked->received, number);

@@ -83,7 +83,8 @@ class [[nodiscard]] lock_guard {
 };
 
 /// A request for a lock: `.get()` waits in main programs, `co_await` in coroutines; both give a lock_guard. One that
-/// ends unused gives the lock back as soon as it has it.
+/// ends unused gives the lock back as soon as it has it. A program may instead poll ready(), and call
+/// global_lock::release: that ends the request, and taking the guard throws std::logic_error then.
 class [[nodiscard]] lock_request {
  public:
   lock_request(lock_request&& other) noexcept

@@ -68,19 +68,30 @@ class strict_reference {
   }
 
   // For coroutines: co_await tri::strict(a(i)).put(1).
-  task<T> get() const {
+  task<T> get() const { return get_in_order({element_}); }
+  task<> put(T value) const { return put_in_order({element_}, value); }
+
+ private:
+  /// Of a coroutine, which may be resumed when the reference has ended.
+  struct kept_element {
+    kept_element(const element_reference<T>& of)  // NOLINT(google-explicit-constructor)
+        : element(of, typename element_reference<T>::same_element{}) {}
+    kept_element(const kept_element& of) : kept_element(of.element) {}
+    kept_element& operator=(const kept_element&) = delete;
+    ~kept_element() = default;
+    element_reference<T> element;
+  };
+  static task<T> get_in_order(kept_element of) {
     co_await fence();
-    const T value = co_await element_.get();
+    const T value = co_await of.element.get();
     order();
     co_return value;
   }
-  task<> put(T value) const {
+  static task<> put_in_order(kept_element of, T value) {
     co_await fence();
-    co_await element_.exchange_async(value);
+    co_await of.element.exchange_async(value);
     order();
   }
-
- private:
   // With one on each side of the access, accesses of one word are sequentially consistent (C++20, [atomics.order]);
   // what another PE does for this one lies between them, by the message there and back.
   static void order() { std::atomic_thread_fence(std::memory_order_seq_cst); }

@@ -83,13 +83,22 @@ void array_table::enter(const std::shared_ptr<local_array>& array) {
   array->short_digest_ = static_cast<std::uint32_t>(digest);
   if (array->freed_) return;
   const auto pes = static_cast<std::uint32_t>(here.job().pes_of_host());
-  array->shared_ = &directory_of_host().join(array->id(), pes, digest);
-  array->pieces_ = array->shared_->pieces();
+  array->direct_ = direct_accesses::here();
   array->seen_ = std::make_unique<std::byte*[]>(pes);
+  const auto entered = arrays_.emplace(array->id(), array).first;
+  try {
+    array->shared_ = &directory_of_host().join(array->id(), pes, digest);
+  } catch (const arena::arena_exhausted&) {  // requests for it fail here
+    arrays_.erase(entered);
+    free_by_name(array->id());
+    throw;
+  } catch (...) {
+    arrays_.erase(entered);
+    throw;
+  }
+  array->pieces_ = array->shared_->pieces();
   array->first_pe_of_host_ = here.job().first_pe_of_host();
   array->pes_of_host_ = pes;
-  array->direct_ = direct_accesses::here();
-  arrays_.emplace(array->id(), array);
 }
 
 void array_table::make_piece(local_array& array) {
@@ -129,6 +138,7 @@ void array_table::free_piece(local_array& array, at when) {
   freed_[partition_of(array.id())].insert(number_in_partition(array.id()));
   arrays_.erase(array.id());
   run_early(array.id());  // made elsewhere, and freed before this PE made its piece
+  if (when == at::run && array.has_halos()) array.halos().end_all(describe(array.id()) + " was freed");
 }
 
 void array_table::free_by_name(array_id id) {
@@ -243,5 +253,13 @@ std::shared_ptr<local_array> find_array(array_id id) { return array_table::here(
 bool was_freed(array_id id) { return array_table::here().was_freed(id); }
 void enter_array(const std::shared_ptr<local_array>& array) { array_table::here().enter(array); }
 void make_piece(local_array& array) { array_table::here().make_piece(array); }
+void make_piece_or_free(local_array& array) {
+  try {
+    make_piece(array);
+  } catch (const std::exception&) {
+    array_table::here().free_by_name(array.id());
+    throw;
+  }
+}
 
 }  // namespace tri::arrays

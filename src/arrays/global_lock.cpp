@@ -7,7 +7,6 @@
 #include <stdexcept>
 #include <string>
 #include <unordered_map>
-#include <unordered_set>
 
 #include "arrays/barrier_of_all.hpp"
 #include "arrays/lock_queue.hpp"
@@ -49,7 +48,8 @@ class lock_table {
   std::uint64_t ask(array_id id, const promise<void>& to, bool is_end);
   void granted(std::uint64_t number);
   void refused(std::uint64_t number, const std::string& why);
-  void taken(std::uint64_t number) { requests_.erase(number); }
+  /// Throws when the lock was released meanwhile.
+  void taken(std::uint64_t number);
   void abandon(std::uint64_t number);
   void release(array_id id);
   /// Throws while this PE holds it or waits for it; later requests of this PE throw.
@@ -79,10 +79,10 @@ class lock_table {
   std::uint64_t made_alone_ = 1;
   std::uint64_t numbers_ = 0;
   std::unordered_map<std::uint64_t, own_request> requests_;  // until they are taken
-  std::unordered_set<array_id> held_;
-  set_of_locks freed_;                               // by this PE's program; other PEs may not have come to it
-  std::unordered_map<array_id, lock_queue> queues_;  // that are not empty
-  set_of_locks ended_;                               // of those that this PE keeps
+  std::unordered_map<array_id, std::uint64_t> held_;         // by which request
+  set_of_locks freed_;                                       // by this PE's program; other PEs may not have come to it
+  std::unordered_map<array_id, lock_queue> queues_;          // that are not empty
+  set_of_locks ended_;                                       // of those that this PE keeps
 };
 
 pe_local<lock_table> table;  // NOLINT(cert-err58-cpp): registration before main, as of all variables of a PE
@@ -133,7 +133,7 @@ void lock_table::granted(std::uint64_t number) {
   found->second.is_granted = true;
   const own_request one = found->second;  // what waits for it may go on within `complete`, and ask for locks
   if (one.is_end || one.is_abandoned) requests_.erase(found);
-  if (!one.is_end) held_.insert(one.id);
+  if (!one.is_end) held_.emplace(one.id, number);
   if (one.is_abandoned) return release(one.id);
   complete(one.to, nullptr);
 }
@@ -146,22 +146,29 @@ void lock_table::refused(std::uint64_t number, const std::string& why) {
   if (!one.is_abandoned) complete(one.to, std::make_exception_ptr(remote_error(why)));
 }
 
+void lock_table::taken(std::uint64_t number) {
+  if (requests_.erase(number) == 0)
+    throw std::logic_error("global lock: it was released before this request for it was taken");
+}
+
 void lock_table::abandon(std::uint64_t number) {
   const auto found = requests_.find(number);
-  if (found == requests_.end()) return;  // refused
+  if (found == requests_.end()) return;  // refused, or released
   if (!found->second.is_granted) {
     found->second.is_abandoned = true;
     return;
   }
-  const array_id id = found->second.id;
-  requests_.erase(found);
-  release(id);
+  release(found->second.id);
 }
 
-// In turn: a free of all that is called later must not overtake it.
+// In turn: a free of all that is called later must not overtake it. Ends the request, too, by which it is held: one
+// that was not taken must not release it again, when others of this PE may have it.
 void lock_table::release(array_id id) {
-  if (held_.erase(id) == 0)
+  const auto found = held_.find(id);
+  if (found == held_.end())
     throw std::logic_error(fmt::format("{} is not held by PE {}, which releases it", describe_lock(id), this_pe()));
+  requests_.erase(found->second);
+  held_.erase(found);
   outstanding_requests::here().fence_in_turn(
       [id, pe = static_cast<std::int32_t>(this_pe())] { tri::send<&lock_released>(home_of(id), id, pe); });
 }
@@ -277,7 +284,12 @@ void lock_guard::end() noexcept {
 
 void lock_request::forget() const { arrays::lock_table::here().taken(number_); }
 void lock_request::abandon() const noexcept {
-  if (!arrays::is_over()) arrays::lock_table::here().abandon(number_);
+  if (arrays::is_over()) return;
+  try {
+    arrays::lock_table::here().abandon(number_);
+  } catch (const std::exception& error) {
+    fail(error.what());
+  }
 }
 
 }  // namespace tri

@@ -3,13 +3,14 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 
 namespace tri::arrays {
 
-std::uint64_t halo_exchanges::begin(std::size_t neighbours, taker take, os::unique_function<void()> done) {
+std::uint64_t halo_exchanges::begin(std::size_t neighbours, taker take, ending done) {
   const std::uint64_t number = ++begun_;
   if (neighbours == 0) {
-    done();
+    done({});
     return number;
   }
   under_way_.push_back({number, neighbours, std::move(take), std::move(done)});
@@ -29,15 +30,22 @@ bool halo_exchanges::arrive(std::uint64_t number, std::int32_t pe, buffer<std::b
   if (--found->missing != 0) return true;
   const auto done = std::move(found->done);
   under_way_.erase(found);
-  done();
+  done({});
   return true;
+}
+
+void halo_exchanges::end_all(std::string_view fault) {
+  for (const exchange& one : std::exchange(under_way_, {})) one.done(fault);
 }
 
 void take_halo(asked_array id, std::int32_t source, std::uint64_t number, buffer<std::byte> cells) {
   with_piece(
       id, source,
-      [source, number, cells = std::move(cells)](local_array* array, std::byte*, const std::string& fault) mutable {
-        if (!fault.empty()) refuse(fault);
+      [id, source, number, cells = std::move(cells)](local_array* array, std::byte*, const std::string& fault) mutable {
+        if (!fault.empty()) {
+          if (was_freed(id.id)) return;
+          refuse(fault);
+        }
         if (!array->halos().arrive(number, source, std::move(cells)))
           refuse(fmt::format("{}: PE {} sent cells for exchange {} of its halo, which has ended", describe(array->id()),
                              source, number));

@@ -96,6 +96,7 @@ void outstanding_requests::fence(os::unique_function<void()> done) {
 }
 
 void outstanding_requests::fence_in_turn(os::unique_function<void()> done) {
+  (void)direct_accesses::here();  // what its first use may throw comes before the turn, which would never end
   const std::uint64_t number = first_turn_ + turns_.size();
   turns_.push_back({false, std::move(done)});
   fence([this, number] {
@@ -116,6 +117,7 @@ void outstanding_requests::fence_answered(std::uint64_t number, std::int32_t pe)
   if (--found->second.unanswered != 0) return;
   const auto done = std::move(found->second.done);
   fences_.erase(found);
+  std::atomic_thread_fence(std::memory_order_seq_cst);  // what the program accesses directly comes behind the answers
   done();
 }
 

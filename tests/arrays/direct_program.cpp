@@ -423,6 +423,25 @@ void requests_keep_no_memory_at_their_target() {
   end_of_case();
 }
 
+thread_local int notes = 0;
+void note() { ++notes; }
+
+// Programs may wait in loops of reads: each read that takes time lets messages run, whether it is direct or not.
+void slow_reads_run_messages() {
+  if (settings().rma_latency_ns == 0 || sched::this_pe().job().hosts() == 1) return;
+  const words a(position<1>(2 * pe_count()), tiles(2));
+  barrier().get();
+  const std::int64_t far = first_of_other_host(2);
+  for (int round = 1; round <= 20; ++round) {
+    tri::send<&note>(this_pe());
+    check_equal(std::int64_t{a(far)}, 0);
+    check_equal(notes, round);
+  }
+  barrier().get();
+  a.free().get();
+  end_of_case();
+}
+
 struct test_case {
   const char* name;
   void (*run)();
@@ -436,6 +455,7 @@ constexpr test_case cases[] = {
     {"freed_memory_is_used_again", &freed_memory_is_used_again},
     {"invalidations_go_to_the_listed_or_to_all", &invalidations_go_to_the_listed_or_to_all},
     {"sections_are_direct_where_they_are_few_runs", &sections_are_direct_where_they_are_few_runs},
+    {"slow_reads_run_messages", &slow_reads_run_messages},
     {"requests_keep_no_memory_at_their_target", &requests_keep_no_memory_at_their_target},
     {"random_programs_with_frees", &random_programs_with_frees}};
 

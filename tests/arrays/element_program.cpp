@@ -2,6 +2,7 @@
 // agree on an array; on every PE of a job.
 #include <algorithm>
 #include <cstdint>
+#include <optional>
 #include <random>
 #include <vector>
 
@@ -138,9 +139,23 @@ void types_and_dimensions_must_be_alike() {
   expect_disagreement(doubles, [] { return global_array<double, 1>(position<1>(8), tiles(2), halo(1)); });
 }
 
+// PE 0 has no memory for its piece: requests of others fail, and do not wait for it.
+void an_array_without_memory() {
+  constexpr std::int64_t elements = std::int64_t{1} << 40;  // all on PE 0
+  std::optional<global_array<std::int64_t, 1>> a;
+  try {
+    a.emplace(position<1>(elements), tiles(elements));
+  } catch (const arena::arena_exhausted&) {
+  }
+  check_equal(a.has_value(), this_pe() != 0);
+  if (a) expect_throws([&] { (void)std::int64_t{(*a)(0)}; }, "was freed");
+  barrier().get();
+}
+
 constexpr test_case cases[] = {{"updates_without_a_wait", &updates_without_a_wait},
                                {"arrays_are_filled", &arrays_are_filled},
                                {"sections_are_copied", &sections_are_copied},
+                               {"an_array_without_memory", &an_array_without_memory},
                                {"types_and_dimensions_must_be_alike", &types_and_dimensions_must_be_alike}};
 
 }  // namespace

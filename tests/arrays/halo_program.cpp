@@ -5,6 +5,8 @@
 #include <optional>
 #include <random>
 #include <set>
+#include <stdexcept>
+#include <string>
 #include <thread>
 #include <vector>
 
@@ -242,6 +244,60 @@ void elements_lie_between_ghost_cells() {
   for (const auto& array : {a, b, c}) array.free().get();
 }
 
+thread_local std::vector<future<void>> begun_late;
+void exchange_late(global_array<std::int64_t, 1> array) {
+  try {
+    begun_late.push_back(array.exchange_halo());
+  } catch (const std::logic_error& error) {  // the news of the free came first
+    check(std::string(error.what()).find("was freed") != std::string::npos, error.what());
+  }
+}
+void answer(promise<int> to) { to.set(1); }
+
+// PE 0 frees the array while the others' cells are under way to it: they are dropped, and exchanges that wait for PE 0
+// fail when the others hear of it.
+void freed_during_exchanges() {
+  if (this_pe() == 0) {
+    const auto array = make_global_array<std::int64_t>(position<1>(2 * pe_count()), halo(1), periodic());
+    for (int pe = 1; pe < pe_count(); ++pe) tri::send<&exchange_late>(pe, array);
+    array.free().get();  // runs no message before
+    for (int pe = 1; pe < pe_count(); ++pe) {
+      future<int> back;
+      tri::send<&answer>(pe, back.get_promise());
+      back.get();
+    }
+  }
+  barrier().get();
+  const bool is_neighbour = this_pe() == 1 || this_pe() == pe_count() - 1;
+  for (future<void>& one : begun_late) {
+    if (is_neighbour)
+      expect_throws([&] { one.get(); }, "was freed");
+    else
+      try {
+        one.get();
+      } catch (const remote_error& error) {
+        check(std::string(error.what()).find("was freed") != std::string::npos, error.what());
+      }
+  }
+  begun_late.clear();
+  barrier().get();
+}
+
+// The answers find an array that has no memory any more.
+void freed_while_ghost_cells_are_fetched() {
+  for (int round = 0; round < 5; ++round) {
+    const auto array = make_global_array<std::int64_t>(position<1>(2 * pe_count()), halo(1), periodic());
+    future<void> fetched = array.get_halo();
+    array.free().get();
+    try {
+      fetched.get();
+    } catch (const remote_error& error) {
+      check(std::string(error.what()).find("was freed") != std::string::npos, error.what());
+    }
+  }
+  barrier().get();
+}
+
 void errors() {
   const global_array<int, 2> none({4, 4});
   expect_throws([&] { (void)none.exchange_halo(); }, "it has no ghost cells to exchange (tri::halo)");
@@ -271,6 +327,8 @@ constexpr test_case cases[] = {{"ghost_cells_show_their_elements", &ghost_cells_
                                {"one_message_for_each_neighbour", &one_message_for_each_neighbour},
                                {"handles_have_the_halo", &handles_have_the_halo},
                                {"elements_lie_between_ghost_cells", &elements_lie_between_ghost_cells},
+                               {"freed_during_exchanges", &freed_during_exchanges},
+                               {"freed_while_ghost_cells_are_fetched", &freed_while_ghost_cells_are_fetched},
                                {"errors", &errors}};
 
 }  // namespace

@@ -1,5 +1,6 @@
 // Locks of the whole job on every PE: one holder at a time, in the order of requests.
 #include <cstdint>
+#include <memory>
 #include <utility>
 #include <vector>
 
@@ -130,6 +131,27 @@ void requests_are_given_up() {
   lock.free().get();
 }
 
+// Polled, and released without the guard: the request ends with that, and gives back nothing that others hold.
+void released_without_being_taken() {
+  const auto lock = global_lock::made_by_all();
+  {
+    lock_request polled = lock.acquire();
+    while (!polled.ready()) progress();
+    lock.release();
+    expect_throws([&] { (void)polled.get(); }, "it was released before this request for it was taken");
+  }
+  auto first = std::make_unique<lock_request>(lock.acquire());
+  while (!first->ready()) progress();
+  lock_request second = lock.acquire();
+  lock.release();
+  while (!second.ready()) progress();
+  first.reset();
+  second.get().release();  // it is held
+  expect_throws([&] { lock.release(); }, "is not held by PE " + std::to_string(this_pe()));
+  barrier().get();
+  lock.free().get();
+}
+
 void guards_move_and_end() {
   const auto lock = global_lock::made_by_all();
   lock_guard held = lock.acquire().get();
@@ -189,6 +211,7 @@ constexpr test_case cases[] = {{"freed_behind_its_holders", &freed_behind_its_ho
                                {"the_order_is_that_of_requests", &the_order_is_that_of_requests},
                                {"coroutines_wait_for_it", &coroutines_wait_for_it},
                                {"requests_are_given_up", &requests_are_given_up},
+                               {"released_without_being_taken", &released_without_being_taken},
                                {"guards_move_and_end", &guards_move_and_end}};
 constexpr test_case when_named[] = {{"hundred_thousand_rounds", &hundred_thousand_rounds}};
 

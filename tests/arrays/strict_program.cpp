@@ -117,7 +117,8 @@ struct reader : group_member<reader> {
   // In a coroutine; the value before counts as a strict read.
   task<int> writes(global_array<int, 1> words, std::int64_t at) {
     words(at) = 5;
-    co_await strict(words(at)).put(6);
+    auto written = strict(words(at)).put(6);  // the reference has ended before it has
+    co_await std::move(written);
     co_return co_await strict(words(at)).get();
   }
 };

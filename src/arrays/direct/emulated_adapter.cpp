@@ -10,6 +10,7 @@
 #include <cstring>
 #include <stdexcept>
 
+#include "arena/window.hpp"
 #include "trireme/index.hpp"
 
 namespace tri::arrays {
@@ -91,7 +92,10 @@ remote_window::remote_window(std::int32_t pid, std::int32_t file, std::uint64_t 
   keys_ = reinterpret_cast<key_table*>(begin_ + key_table_offset);
 }
 
-remote_window::~remote_window() { munmap(begin_, bytes_); }
+// A forked child does not have the mapping: something else may lie there.
+remote_window::~remote_window() {
+  if (!arena::in_forked_child()) munmap(begin_, bytes_);
+}
 
 bool remote_window::access(remote_access how, const remote_address& where, std::uint64_t offset, std::byte* local,
                            std::size_t bytes) const {

@@ -11,6 +11,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -29,11 +30,15 @@ namespace tri::arrays {
 class halo_exchanges {
  public:
   using taker = os::unique_function<void(std::int32_t pe, const buffer<std::byte>& cells)>;
+  /// Without a fault the text is empty.
+  using ending = os::unique_function<void(std::string_view fault)>;
   /// The next exchange; returns its number. `take` gets the cells of each neighbour, those that came early at once;
   /// then `done` runs.
-  std::uint64_t begin(std::size_t neighbours, taker take, os::unique_function<void()> done);
+  std::uint64_t begin(std::size_t neighbours, taker take, ending done);
   /// The cells of a neighbour have come. False: that exchange has ended.
   bool arrive(std::uint64_t number, std::int32_t pe, buffer<std::byte> cells);
+  /// Those under way end with this fault: the array is no more.
+  void end_all(std::string_view fault);
   /// Neighbours that the oldest exchange under way waits for; 0: none is under way.
   std::size_t missing() const { return under_way_.empty() ? 0 : under_way_.front().missing; }
 
@@ -46,7 +51,7 @@ class halo_exchanges {
     std::uint64_t number;
     std::size_t missing;
     taker take;
-    os::unique_function<void()> done;
+    ending done;
   };
 
   std::uint64_t begun_ = 0;
@@ -54,7 +59,8 @@ class halo_exchanges {
   std::map<std::uint64_t, std::vector<early>> early_;  // by number
 };
 
-/// The message. An array that has not been made here yet, or that is another one, is handled as by requests.
+/// The message. An array that has not been made here yet, or that is another one, is handled as by requests; cells for
+/// one that was freed are dropped.
 void take_halo(asked_array id, std::int32_t source, std::uint64_t number, buffer<std::byte> cells);
 /// Ends the job when cells of another width have come.
 void check_halo_length(const local_array& array, std::int32_t pe, std::size_t come, std::size_t expected);
@@ -101,24 +107,27 @@ void serve_halo_get(asked_array id, std::int32_t source, std::vector<halo_part<N
     tri::send<&take_section>(source, number, owner, std::move(cells));
   });
 }
-/// Ghost cells that are being fetched.
+/// Ghost cells that are being fetched. The array may be freed meanwhile.
 template <int N>
 class halo_get final : public section_transfer {
  public:
-  halo_get(promise<void> done, typed_array<N>& array, const halo_plan<N>& plan)
-      : section_transfer(done), array_(array), plan_(plan) {}
+  /// `plan`: of the array.
+  halo_get(promise<void> done, std::shared_ptr<typed_array<N>> array, const halo_plan<N>& plan)
+      : section_transfer(done), array_(std::move(array)), plan_(plan) {}
   void unpack(std::int32_t pe, const std::byte* bytes, std::size_t count) override {
+    if (array_->own_piece() == nullptr) return;  // freed
     const auto neighbour = std::ranges::find(plan_.neighbours, pe, &halo_plan<N>::neighbour::pe);
-    const std::size_t size = array_.bytes_of_element();
-    check_halo_length(array_, pe, count, static_cast<std::size_t>(neighbour->elements_received) * size);
+    const std::size_t size = array_->bytes_of_element();
+    check_halo_length(*array_, pe, count, static_cast<std::size_t>(neighbour->elements_received) * size);
     for_each_part(neighbour->received, size, [&](const halo_part<N>& part, std::size_t before) {
-      copy_box<N>(array_.own_piece() + part.offset * static_cast<std::int64_t>(size), array_.where().strides_in_tile(),
-                  bytes + before, row_major_strides(part.extents), part.extents, size);
+      copy_box<N>(array_->own_piece() + part.offset * static_cast<std::int64_t>(size),
+                  array_->where().strides_in_tile(), bytes + before, row_major_strides(part.extents), part.extents,
+                  size);
     });
   }
 
  private:
-  typed_array<N>& array_;
+  const std::shared_ptr<typed_array<N>> array_;
   const halo_plan<N>& plan_;
 };
 
@@ -154,7 +163,8 @@ void exchange_halo(typed_array<N>& array, const position<N>& widths, const promi
       from += part.extents.volume() * static_cast<std::int64_t>(size);
     }
   };
-  const std::uint64_t number = array.halos().begin(plan.neighbours.size(), take, [done] { done.set(); });
+  const auto end = [done](std::string_view fault) { fault.empty() ? done.set() : done.fail(std::string(fault)); };
+  const std::uint64_t number = array.halos().begin(plan.neighbours.size(), take, end);
   for (std::size_t i = 0; i < messages.size(); ++i)
     inform<&take_halo>(plan.neighbours[i].pe, array, number, std::move(messages[i]));
 }

@@ -225,6 +225,9 @@ void enter_array(const std::shared_ptr<local_array>& array);
 /// Allocates this PE's piece, zeroed, shows it to the PEs of the host, and runs the requests that wait for it.
 /// Nothing if it has made it.
 void make_piece(local_array& array);
+/// The same of an array that the program makes: when it throws, this PE knows the array as freed, so that requests for
+/// the piece fail and do not wait for it.
+void make_piece_or_free(local_array& array);
 
 }  // namespace tri::arrays
 
