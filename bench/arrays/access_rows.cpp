@@ -86,25 +86,24 @@ void updates_by_pointer(const arrays_of_pe& in, std::uint64_t count) {
 
 constexpr std::int64_t words_of_mebibyte = (std::int64_t{1} << 20) / 8;
 void large_gets(const arrays_of_pe& in, std::uint64_t count) {
-  static std::vector<std::uint64_t> to(words_of_mebibyte);
-  for (std::uint64_t i = 0; i < count; ++i)
-    in.table.get({{table_words}, {table_words + words_of_mebibyte}}, to.data()).get();
+  static auto* const to = page_aligned<std::uint64_t>(std::size_t{1} << 20);
+  for (std::uint64_t i = 0; i < count; ++i) in.table.get({{table_words}, {table_words + words_of_mebibyte}}, to).get();
 }
 void large_puts(const arrays_of_pe& in, std::uint64_t count) {
-  static const std::vector<std::uint64_t> from(words_of_mebibyte, table_words);
+  static const auto* const from = page_aligned<std::uint64_t>(std::size_t{1} << 20);
   for (std::uint64_t i = 0; i < count; ++i)
-    in.table.put({{table_words}, {table_words + words_of_mebibyte}}, from.data()).get();
+    in.table.put({{table_words}, {table_words + words_of_mebibyte}}, from).get();
 }
 void blocks(const arrays_of_pe& in, std::uint64_t count) {
-  static std::vector<double> to(256 * 256);
+  static auto* const to = page_aligned<double>(256 * 256 * sizeof(double));
   for (std::uint64_t i = 0; i < count; ++i)
-    in.matrix.get({{512, matrix_rows + 512}, {768, matrix_rows + 768}}, to.data()).get();
+    in.matrix.get({{512, matrix_rows + 512}, {768, matrix_rows + 768}}, to).get();
 }
 void columns(const arrays_of_pe& in, std::uint64_t count) {
-  static std::vector<double> to(matrix_rows);
+  static auto* const to = page_aligned<double>(matrix_rows * sizeof(double));
   for (std::uint64_t i = 0; i < count; ++i) {
     const auto column = matrix_rows + static_cast<std::int64_t>(i % 1024);
-    in.matrix.get({{0, column}, {matrix_rows, column + 1}}, to.data()).get();
+    in.matrix.get({{0, column}, {matrix_rows, column + 1}}, to).get();
   }
 }
 

@@ -1,5 +1,8 @@
 #include "arrays/two_pes.hpp"
 
+#include <cstdlib>
+#include <cstring>
+#include <new>
 #include <optional>
 #include <stdexcept>
 #include <string>
@@ -45,6 +48,14 @@ int arrays_of_pe::make() {
     word = static_cast<std::uint64_t>(table_words) + next;
   });
   return 1;
+}
+
+void* allocate_pages(std::size_t bytes) {
+  constexpr std::size_t page = 4096;
+  const std::size_t rounded = (bytes + page - 1) / page * page;
+  void* const memory = std::aligned_alloc(page, rounded);
+  if (memory == nullptr) throw std::bad_alloc();
+  return std::memset(memory, 0, rounded);
 }
 
 const tri::group<arrays_of_pe>& arrays_of_two_pes() {

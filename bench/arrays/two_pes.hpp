@@ -32,9 +32,16 @@ struct arrays_of_pe : tri::group_member<arrays_of_pe> {
   int make();
 };
 
+void* allocate_pages(std::size_t bytes);
+
 /// Made once in each program of rows. Call on PE 0.
 const tri::group<arrays_of_pe>& arrays_of_two_pes();
 
+/// Zeros that begin with a page, as the buffers of the peers do; kept to the end of the program.
+template <class T>
+T* page_aligned(std::size_t bytes) {
+  return static_cast<T*>(allocate_pages(bytes));
+}
 /// The result is used, as far as the compiler knows.
 inline void keep(std::uint64_t value) { asm volatile("" : : "r"(value)); }
 /// A word of PE 1 that lies in the cache, as in a loop over few elements.

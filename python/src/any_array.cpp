@@ -1,8 +1,7 @@
 #include "any_array.hpp"
 
+#include <iterator>
 #include <stdexcept>
-
-#include "trireme/run.hpp"
 
 namespace tri::python {
 
@@ -23,13 +22,6 @@ std::shared_ptr<any_array> make_array(const std::string& kind, const numbers& ex
         "and complex128; '" +
         kind + "' was asked for");
   return made;
-}
-
-void let_messages_leave() {
-  if (sched::this_pe().job().hosts() == 1) return;
-  // The first may run messages that have come; the wire has its turn where none has. What cannot leave at once, because
-  // a connection is being made, stays until the next call.
-  for (int step = 0; step < 2; ++step) progress();
 }
 
 }  // namespace tri::python

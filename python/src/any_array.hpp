@@ -73,9 +73,6 @@ class any_array {
   bool is_freed_ = false;
 };
 
-/// Messages to other hosts leave in a later step of the PE: also the last that a wait has sent, to pass a barrier on or
-/// to answer a request. After the wait the script may compute for long, so it takes that step.
-void let_messages_leave();
 /// Waits for a future of the PE; other Python threads run meanwhile.
 template <class T>
 T wait_for(future<T>& result);

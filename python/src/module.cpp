@@ -24,6 +24,12 @@ namespace nb = nanobind;
 namespace tri::python {
 namespace {
 
+/// Of a call that may wait, or needs the buffers of transfers.
+void begin_wait() {
+  session::check_running();
+  transfer::finish_dropped();
+}
+
 /// The position that a key names, if it consists of integers only: negative ones count from the end. Throws
 /// nanobind::index_error outside of the array.
 std::optional<numbers> position_in(const any_array& array, nb::handle key) {
@@ -60,7 +66,7 @@ std::size_t bytes_of(const any_array& array, const numbers& first, const numbers
 }
 enum class direction { get, put, accumulate };
 transfer start_transfer(any_array& array, direction way, const numbers& first, const numbers& last, nb::handle buffer) {
-  session::check_running();
+  begin_wait();
   held_buffer held(buffer, bytes_of(array, first, last), way == direction::get);
   future<void> done = way == direction::get   ? array.get(first, last, held.data())
                       : way == direction::put ? array.put(first, last, held.data())
@@ -115,7 +121,7 @@ void bind_arrays(nb::module_& module) {
            [out](any_array& array, nb::handle key, cell value) {
              const std::optional<numbers> at = position_in(array, key);
              if (!at) return false;
-             session::check_running();
+             begin_wait();
              array.read(*at, out(array, value).data());
              return true;
            })
@@ -142,12 +148,12 @@ void bind_arrays(nb::module_& module) {
            })
       .def("fetch",
            [in, out](any_array& array, arrays::update what, nb::handle key, cell value, cell before) {
-             session::check_running();
+             begin_wait();
              array.fetch(what, required_position(array, key), in(array, value).data(), out(array, before).data());
            })
       .def("compare_exchange",
            [in, out](any_array& array, nb::handle key, cell expected, cell desired, cell before) {
-             session::check_running();
+             begin_wait();
              array.compare_exchange(required_position(array, key), in(array, expected).data(),
                                     in(array, desired).data(), out(array, before).data());
            })
@@ -155,11 +161,11 @@ void bind_arrays(nb::module_& module) {
       .def("tiles_of", [](const std::shared_ptr<any_array>& array, int pe) { return tiles_of(array, pe); })
       .def("redistribute",
            [](any_array& array, numbers tile, numbers grid, numbers host_tile) {
-             session::check_running();
+             begin_wait();
              return array.redistribute({std::move(tile), std::move(grid), std::move(host_tile)});
            })
       .def("free", [](any_array& array) {
-        session::check_running();
+        begin_wait();
         if (array.views != 0)
           throw nb::buffer_error((std::to_string(array.views) +
                                   " NumPy views of its tiles are in use: delete them, or copy what they show, before "
@@ -169,7 +175,7 @@ void bind_arrays(nb::module_& module) {
       });
   module.def("make_array",
              [](const std::string& kind, const numbers& extents, numbers tile, numbers grid, numbers host_tile) {
-               session::check_running();
+               begin_wait();
                return make_array(kind, extents, {std::move(tile), std::move(grid), std::move(host_tile)});
              });
 }
@@ -186,7 +192,11 @@ void bind_job(nb::module_& module) {
     return arguments;
   });
   module.def("is_running", &session::is_running);
-  module.def("end", [](int status) { return session::end(status); });
+  module.def("end", [](int status) {
+    const int status_of_job = session::end(status);
+    if (session::has_ended()) transfer::finish_dropped();
+    return status_of_job;
+  });
   module.def("request_stop", [](int status) {
     session::check_running();
     tri::exit(status);
@@ -204,27 +214,29 @@ void bind_job(nb::module_& module) {
     if (pe < 0 || pe >= pe_count()) throw nb::index_error(("there is no PE " + std::to_string(pe)).c_str());
     return sched::this_pe().job().host_of(pe);
   });
-  module.def("fence", on_pe([] {
-               future<void> done = fence();
-               wait_for(done);
-             }));
-  module.def("barrier", on_pe([] {
-               future<void> done = barrier();
-               wait_for(done);
-             }));
+  module.def("fence", [] {
+    begin_wait();
+    future<void> done = fence();
+    wait_for(done);
+  });
+  module.def("barrier", [] {
+    begin_wait();
+    future<void> done = barrier();
+    wait_for(done);
+  });
   module.def("progress", on_pe([] { progress(); }));
   module.def("allreduce", [](const std::string& kind, const std::string& operation, const nb::bytes& value) {
-    session::check_running();
+    begin_wait();
     const std::string reduced = allreduce(kind, operation, std::string(value.c_str(), value.size()));
     return nb::bytes(reduced.data(), reduced.size());
   });
   module.def("broadcast", [](const nb::bytes& value, int root) {
-    session::check_running();
+    begin_wait();
     const std::string come = broadcast(std::string(value.c_str(), value.size()), root);
     return nb::bytes(come.data(), come.size());
   });
   module.def("allgather", [](const nb::bytes& value) {
-    session::check_running();
+    begin_wait();
     nb::list all;
     for (const std::string& one : allgather(std::string(value.c_str(), value.size())))
       all.append(nb::bytes(one.data(), one.size()));
@@ -232,13 +244,12 @@ void bind_job(nb::module_& module) {
   });
 }
 
-// What C++ throws and nanobind does not know: another PE has stopped the job, or its memory is used up.
+// What C++ throws and nanobind does not know: the job was stopped, or its memory is used up.
 void translate(const std::exception_ptr& thrown, void*) {
   try {
     std::rethrow_exception(thrown);
   } catch (const sched::stop_unwinding&) {
-    const int status = session::end(0, true);
-    PyErr_SetObject(PyExc_SystemExit, nb::int_(status).ptr());
+    PyErr_SetObject(PyExc_SystemExit, nb::int_(session::status_of_stop()).ptr());
   } catch (const arena::arena_exhausted& error) {
     PyErr_SetString(PyExc_MemoryError, error.what());
   }

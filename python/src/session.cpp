@@ -4,12 +4,14 @@
 #include <ucontext.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <cstdlib>
 #include <memory>
 #include <new>
 #include <stdexcept>
 
 #include "session.hpp"
+#include "trireme/detail/sched/exit_status.hpp"
 #include "trireme/run.hpp"
 
 namespace tri::python {
@@ -45,9 +47,10 @@ struct run_of_process {
   std::vector<char*> arguments;  // ends with null
   int count = 0;
   pid_t process = getpid();
-  bool is_running = false;   // its main program has begun, and not returned
-  bool was_stopped = false;  // by another PE: the main program is unwound
-  int status = 0;            // of this process, then of the job
+  // Its main program has begun, and not returned. Written without the interpreter's lock, so atomic for other threads.
+  std::atomic<bool> is_running{false};
+  bool has_ended = false;  // run_everywhere has returned
+  int status = 0;          // of this process, then of the job
   std::string fault;
 };
 std::unique_ptr<run_of_process> the_run;
@@ -62,7 +65,6 @@ int main_program(run_of_process& run) {
   run.is_running = true;
   swapcontext(&run.runtime, &run.script);
   run.is_running = false;
-  if (run.was_stopped) throw sched::stop_unwinding{};
   return run.status;
 }
 
@@ -113,21 +115,26 @@ void session::start(std::vector<std::string>& arguments) {
 }
 
 bool session::is_running() { return is_of_this_process() && the_run->is_running; }
+bool session::is_here() { return is_running() && sched::detail::this_pe != nullptr; }
+bool session::has_ended() { return is_of_this_process() && the_run->has_ended; }
+bool session::is_of_parent() { return the_run != nullptr && !is_of_this_process(); }
 
 void session::check_running() {
   if (the_run == nullptr) throw std::logic_error("trireme has not been started in this process: trireme.start()");
-  if (!is_of_this_process())
+  if (is_of_parent())
     throw std::logic_error("trireme runs in the parent of this process: forked children cannot use it");
   if (!the_run->is_running) throw std::logic_error("trireme has ended in this process");
   if (sched::detail::this_pe == nullptr)
     throw std::logic_error("trireme is used by another thread than the one that started it");
 }
 
-int session::end(int status, bool was_stopped) {
+int session::status_of_stop() { return sched::exit_status_of(sched::this_pe().job()); }
+
+int session::end(int status) {
   if (!is_running()) return status;
   the_run->status = status;
-  the_run->was_stopped = was_stopped;
   switch_to_runtime(*the_run);
+  the_run->has_ended = true;
   return the_run->status;
 }
 

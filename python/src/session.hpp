@@ -20,11 +20,19 @@ class session {
   static void start(std::vector<std::string>& arguments);
   /// In the process that has started it, until its end; not in forked children.
   static bool is_running();
+  /// It is running, and the caller is its PE: not so on other threads.
+  static bool is_here();
+  /// In the process that has started it: nothing is under way any more, and the memory of arrays is gone.
+  static bool has_ended();
+  /// The parent of this process has started it.
+  static bool is_of_parent();
   /// Throws std::logic_error when there is no run, or the caller is not its PE.
   static void check_running();
-  /// Leaves the job with this status and waits for the other processes; returns the status of the job. `was_stopped`:
-  /// another PE has stopped it, and this one's program was unwound.
-  static int end(int status, bool was_stopped = false);
+  /// For a call that has thrown stop_unwinding: the status of the job that was stopped. The script is unwound then, and
+  /// may look at its arrays meanwhile, so the run stays until end().
+  static int status_of_stop();
+  /// Leaves the job with this status and waits for the other processes; returns the status of the job.
+  static int end(int status);
 };
 
 /// While it exists, other threads may run Python code, and this one must not.

@@ -4,7 +4,10 @@
 #include <nanobind/nanobind.h>
 
 #include <optional>
+#include <stdexcept>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include "session.hpp"
 #include "typed_array.hpp"
@@ -34,6 +37,8 @@ class held_buffer {
   Py_buffer view_{};
 };
 
+/// Belongs to the PE, as its future does, but Python may drop the last reference to it on any thread. The buffer stays
+/// until no answer can come for it: until the future is ready, or the run has ended.
 class transfer {
  public:
   transfer(future<void> done, held_buffer buffer) : buffer_(std::move(buffer)), done_(std::move(done)) {}
@@ -41,24 +46,54 @@ class transfer {
     other.done_.reset();
   }
   transfer& operator=(transfer&&) = delete;
-  /// Answers would still be written into the buffer.
+  /// On the PE it waits. Elsewhere the PE does, in its next call that may wait: finish_dropped.
   ~transfer() {
-    if (!done_ || done_->ready() || !session::is_running()) return;
-    try {
-      wait();
-    } catch (...) {  // the error of a transfer for whose end the program did not wait, or the end of the run
+    if (!done_ || session::has_ended()) return;
+    if (session::is_of_parent()) {  // a forked child: no answer comes to it, and the future is its parent's
+      new future<void>(std::move(*done_));
+      return;
     }
+    if (session::is_here()) {
+      try {
+        wait();
+      } catch (...) {  // the error of a transfer for whose end the program did not wait, or the job was stopped
+      }
+    }
+    if (done_) dropped().push_back(std::move(*this));
   }
-  bool ready() const { return !done_ || done_->ready(); }
-  /// Once it has returned, or thrown, it does nothing.
+  /// Throws as session::check_running, unless it has been waited for.
+  bool ready() const {
+    if (!done_) return true;
+    session::check_running();
+    return done_->ready();
+  }
+  /// Once it has returned, or thrown an error of the transfer, it does nothing. Throws as session::check_running, and
+  /// when the job is stopped, without an effect.
   void wait() {
     if (!done_) return;
-    std::optional<future<void>> done = std::move(done_);
+    session::check_running();
+    try {
+      wait_for(*done_);
+    } catch (...) {
+      if (done_->ready()) done_.reset();
+      throw;
+    }
     done_.reset();
-    wait_for(*done);
+  }
+
+  /// Waits for those that were dropped on other threads. On the PE, or when the run has ended.
+  static void finish_dropped() {
+    if (dropped().empty()) return;
+    const std::vector<transfer> ending = std::exchange(dropped(), {});  // others may be dropped meanwhile
   }
 
  private:
+  /// Guarded by the interpreter's lock. Never destroyed: that would come too late for Python's buffers.
+  static std::vector<transfer>& dropped() {
+    static auto& all = *new std::vector<transfer>;
+    return all;
+  }
+
   held_buffer buffer_;
   std::optional<future<void>> done_;
 };

@@ -18,14 +18,7 @@ template <class T>
 T wait_for(future<T>& result) {
   if (result.ready()) return result.get();
   const interpreter_released released;
-  if constexpr (std::is_void_v<T>) {
-    result.get();
-    let_messages_leave();
-  } else {
-    T value = result.get();
-    let_messages_leave();
-    return value;
-  }
+  return result.get();
 }
 
 /// How NumPy and the buffer protocol name a type. Letters of the latter are those of C's types.

@@ -280,7 +280,9 @@ class Tile:
 
 
 class Transfer:
-    """A section under way. Its buffers stay until it is done: one that is dropped waits for that."""
+    """A section under way. Its buffers stay until it is done: one that is dropped waits for that. The PE waits for one
+    that another thread drops, in its next call that may wait.
+    """
 
     def __init__(self, under_way, finish=None):
         self._under_way = under_way

@@ -48,6 +48,8 @@ constexpr int most_peer_timeouts_at_end = 4;
 
 runtime* current_runtime() { return the_runtime; }
 
+int exit_status_of(const runtime& stopped) { return static_cast<const process_runtime&>(stopped).exit_status(); }
+
 struct process_runtime::pe_barriers {
   explicit pe_barriers(std::ptrdiff_t pes) : all(pes) {}
   std::barrier<> all;
@@ -253,7 +255,9 @@ void process_runtime::run_pe(scheduler& which, const program& steps) {
       if (which.number() == 0) request_stop(status);
     } catch (const stop_unwinding&) {  // stopped already, by another PE or process
     } catch (const std::exception& error) {
-      fail(fmt::format("an exception left the main program: {}", error.what()));
+      fail(steps.everywhere && pes() > 1
+               ? fmt::format("an exception left the main program of PE {}: {}", which.number(), error.what())
+               : fmt::format("an exception left the main program: {}", error.what()));
     }
     if (which.trace() != nullptr) which.trace()->mark(trace::event::end, os::ticks(), trace::main_program);
   }

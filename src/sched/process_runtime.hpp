@@ -73,6 +73,7 @@ class process_runtime final : public runtime {
   void wake_helpers(std::uint32_t count, std::int32_t only_process) const override;
   message_counts counts_of_host() const override;
   void request_stop(int exit_status) override;
+  int exit_status() const { return exit_status_; }  ///< once stopping()
   void add_stall_reporter(os::unique_function<std::string()> reporter) override {
     stall_reporters_.push_back(std::move(reporter));
   }

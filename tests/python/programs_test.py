@@ -144,6 +144,61 @@ class End(unittest.TestCase):
                 """)
             self.assertEqual((status, output), (3, "unwound\n" * 2))
 
+    def test_arrays_live_while_a_stop_unwinds(self):
+        for options in ([], ["--tri-hosts=2"]):
+            for pe in (0, 1):
+                status, output, errors = run(f"""
+                    import trireme
+                    a = trireme.global_array(1000 * trireme.pe_count(), "i8", tiles=1000)
+                    view = a.own_tiles()[0].array
+                    view[...] = trireme.pe() + 1
+                    trireme.barrier()
+                    try:
+                        if trireme.pe() == {pe}: trireme.exit(3)
+                        trireme.barrier()
+                    finally:
+                        print(trireme.pe(), view.sum(), a[1000 * trireme.pe()], trireme.is_running())
+                    """, options=options)
+                self.assertEqual((status, sorted(output.splitlines()), errors),
+                                 (3, ["0 1000 1 True", "1 2000 2 True"], ""))
+
+    def test_a_stop_ends_each_call_that_waits(self):
+        for pe in (0, 1):
+            status, output, errors = run(f"""
+                import trireme
+                a = trireme.global_array(2000, "i8", tiles=1000)
+                trireme.barrier()
+                if trireme.pe() == {pe}: trireme.exit(3)
+                transfer = a.get(...)  # of which no answer may come, so that it never ends
+                for _ in range(2):
+                    try:
+                        trireme.barrier()
+                    except SystemExit as end:
+                        print(end.code)
+                try:
+                    transfer.wait()
+                except SystemExit:
+                    try:
+                        transfer.wait()
+                        print("has ended without its elements")
+                    except SystemExit:
+                        pass
+                """, options=["--tri-hosts=2"])
+            self.assertEqual((status, output, errors), (3, "3\n3\n", ""))
+
+    def test_an_exception_after_a_stop_ends_the_job(self):
+        status, _, errors = run("""
+            import trireme
+            trireme.barrier()
+            try:
+                if trireme.pe() == 1: trireme.exit(0)
+                trireme.barrier()
+            finally:
+                if trireme.pe() == 0: raise OSError("the disk is full")
+            """)
+        self.assertEqual(status, 1)
+        self.assertIn("PE 0 ends with an exception: OSError: the disk is full", errors)
+
     def test_sys_exit_gives_the_status(self):
         status, _, _ = run("""
             import sys, trireme
@@ -198,6 +253,22 @@ class End(unittest.TestCase):
             if trireme.pe() == 0: print("both")
             """)
         self.assertEqual((status, output), (0, "both\n"), errors)
+
+    def test_children_made_by_fork_leave_transfers_alone(self):
+        status, output, errors = run("""
+            import os, sys, trireme
+            a = trireme.global_array(2000, "i8", tiles=1000)
+            a.fill(trireme.pe() + 1)
+            trireme.barrier()
+            transfers = [a.get(...), a.get(...)]
+            child = os.fork()
+            if child == 0:
+                transfers.pop()
+                sys.exit(0)
+            status = os.waitpid(child, 0)[1]
+            print(status, transfers[0].wait().sum(), transfers[1].wait().sum())
+            """, options=["--tri-hosts=2"])
+        self.assertEqual((status, output, errors), (0, "0 3000 3000\n" * 2, ""))
 
     def test_pools_of_processes_work_beside_it(self):
         for method in ("spawn", "fork"):

@@ -50,7 +50,7 @@ TEST(layout_command, counts_padding_and_shares) {
   std::int64_t elements = 0, memory = 0;
   for (const json& pe : report["pes"]) {
     elements += pe["elements"].get<std::int64_t>();
-    memory += pe["elements_with_padding"].get<std::int64_t>();
+    memory += pe["elements_in_memory"].get<std::int64_t>();
   }
   EXPECT_EQ(elements, 35);
   EXPECT_EQ(memory, 9 * 6);
@@ -61,15 +61,19 @@ TEST(layout_command, counts_padding_and_shares) {
 }
 
 // Four blocks of 4 x 4: each needs two edges of 4 elements and a corner.
-TEST(layout_command, counts_halos) {
-  const json report = report_of("--extents 8,8 --grid 2,2 --pes 4 --hosts 2");
+TEST(layout_command, counts_ghost_cells) {
+  const json report = report_of("--extents 8,8 --grid 2,2 --pes 4 --hosts 2 --halo 1");
   for (const json& pe : report["pes"]) {
     EXPECT_EQ(pe["halo_elements_of_other_pes"], 9);
     EXPECT_EQ(pe["halo_elements_of_other_hosts"], 5) << "an edge and the corner: hosts are rows of the grid";
     EXPECT_EQ(pe["halo_source_pes"], 3);
     EXPECT_EQ(pe["halo_source_pes_on_other_hosts"], 2);
   }
-  EXPECT_EQ(report_of("--extents 8,8 --grid 2,2 --pes 4 --halo 0")["pes"][0]["halo_elements_of_other_pes"], 0);
+  for (const json& pe : report["pes"]) EXPECT_EQ(pe["elements_in_memory"], 36);
+  const json ring = report_of("--extents 8,8 --grid 2,2 --pes 4 --halo 1 --periodic");
+  EXPECT_EQ(ring["pes"][0]["halo_elements_of_other_pes"], 20) << "four edges and four corners";
+  EXPECT_EQ(report_of("--extents 8,8 --grid 2,2 --pes 4 --halo 2,0")["pes"][0]["halo_elements_of_other_pes"], 8);
+  EXPECT_EQ(report_of("--extents 8,8 --grid 2,2 --pes 4")["pes"][0]["halo_elements_of_other_pes"], 0);
 }
 
 // Each is named on the line of its command.

@@ -18,16 +18,17 @@ namespace {
 constexpr const char* footer =
     "A global array is cut into tiles. They are dealt to the PEs in turn; or over a grid of PEs, each dimension for\n"
     "itself, as ScaLAPACK does; or in two levels, large tiles to the hosts and the tiles inside to their PEs. Without\n"
-    "--tiles each PE gets one block. The table shows how even that is, how much memory is padding, and what a stencil\n"
-    "that needs the elements around its tiles gets from other PEs and hosts.\n"
+    "--tiles each PE gets one block. The table shows how even that is, how much memory is padding, and what an "
+    "exchange of\n"
+    "ghost cells (--halo) gets from other PEs and hosts.\n"
     "\n"
     "The options are those of the program: --tiles 64,64 --grid 2,4 is tri::global_array<double, 2> a({n, m},\n"
     "tri::tiles(64, 64), tri::grid(2, 4)). A host has its PEs in a run.\n"
     "\n"
     "Examples:\n"
     "  trireme layout --extents 6,9 --tiles 2,3 --pes 4             tiles in turn\n"
-    "  trireme layout --extents 1000,1000 --pes 8 --hosts 2         one block for each PE\n"
-    "  trireme layout --extents 4000,4000 --tiles 128,128 --grid 2,2 --pes 4 --halo 0 --svg layout.svg\n"
+    "  trireme layout --extents 1000,1000 --pes 8 --hosts 2 --halo 1 --periodic     one block for each PE\n"
+    "  trireme layout --extents 4000,4000 --tiles 128,128 --grid 2,2 --pes 4 --svg layout.svg\n"
     "  trireme layout --extents 512,512,512 --tiles 32,32,32 --host-tiles 256,256,512 --pes 16 --hosts 4 --json l.json";
 
 }  // namespace
@@ -57,9 +58,9 @@ int layout_command(int argc, char** argv) {
   app.add_option("--element", asked.bytes_of_element, "bytes of an element, 8 by default")
       ->type_name("BYTES")
       ->check(whole_number_between(1, 1 << 20));
-  app.add_option("--halo", asked.halo, "elements around each tile that its PE needs, 1 by default; 0: none")
-      ->type_name("N")
-      ->check(whole_number_between(0, 1 << 20));
+  list("--halo", asked.halo,
+       "ghost cells on each side of a tile, along each dimension or one number for all; none by default");
+  app.add_flag("--periodic", asked.periodic, "ghost cells at the edges show elements of the opposite edge");
   app.add_option("--svg", svg, "draw an array of one or two dimensions")->type_name("FILE");
   app.add_option("--json", json, "write tiles and the share of each PE")->type_name("FILE");
   if (const std::optional<int> done = parse_options(app, argc, argv)) return *done;

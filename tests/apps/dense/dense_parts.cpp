@@ -134,9 +134,8 @@ void rows_move_as_swaps_do() {
         for (extent j = 0; j < shape.pivots; ++j) {
           const extent first = shape.first + j;
           // Often the same few rows, so that a row moves more than once.
-          const extent pivot =
-              first +
-              static_cast<extent>(random() % (repetition % 2 == 0 ? n - first : std::min<extent>(n - first, 15)));
+          const extent reach = repetition % 2 == 0 ? n - first : std::min<extent>(n - first, 15);
+          const extent pivot = first + static_cast<extent>(random()) % reach;
           memory[static_cast<std::size_t>(j)] = static_cast<double>(pivot);
           std::swap(rows[static_cast<std::size_t>(first)], rows[static_cast<std::size_t>(pivot)]);
         }

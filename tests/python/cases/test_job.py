@@ -1,8 +1,12 @@
 """Who is where, collectives, and the limits of a run."""
 
 import os
+import shutil
 import sys
+import tempfile
 import threading
+import time
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -126,6 +130,26 @@ def test_other_threads_run_while_a_call_waits():
         thread.join()
         del view, open_gate
     gates.free()
+
+
+def test_a_pe_that_computes_has_let_the_others_go():
+    """What another PE needs for its way out of a collective has left, also if this one makes no call from then on."""
+    folder = Path(trireme.broadcast(tempfile.mkdtemp() if trireme.pe() == 0 else None))
+    arrays = [trireme.global_array((20, 20), "f4", tiles=(3, 3))]
+    collectives = [trireme.barrier, lambda: trireme.allreduce(trireme.pe()), lambda: trireme.broadcast("x", 0),
+                   lambda: trireme.allgather("x"), lambda: arrays.append(arrays[0].redistribute(tiles=(4, 5))),
+                   lambda: arrays.append(trireme.global_array(100, "u1")), lambda: arrays.pop().free()]
+    for number, collective in enumerate(collectives * 3):
+        collective()
+        (folder / f"{number}_{trireme.pe()}").touch()
+        for pe in range(trireme.pe_count()):
+            while not (folder / f"{number}_{pe}").exists():
+                time.sleep(0.001)
+    trireme.barrier()
+    if trireme.pe() == 0:
+        shutil.rmtree(folder)
+    for array in arrays:
+        array.free()
 
 
 def test_forked_children_are_refused():

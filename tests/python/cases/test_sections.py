@@ -1,5 +1,9 @@
 """Sections: read, written and added to, against an array of NumPy that all PEs have."""
 
+import gc
+import sys
+import threading
+
 import numpy as np
 import pytest
 import trireme
@@ -115,6 +119,74 @@ def test_a_loop_until_it_is_ready():
     while not transfer.ready():
         pass
     np.testing.assert_array_equal(transfer.wait()[:, 0], np.arange(trireme.pe_count()))
+    trireme.barrier()
+    a.free()
+
+
+def on_another_thread(function):
+    thread = threading.Thread(target=function)
+    thread.start()
+    thread.join()
+
+
+def filled_array():
+    a = trireme.global_array((trireme.pe_count(), 1000), "i4", tiles=(1, 1000))
+    a.fill(trireme.pe() + 1)
+    trireme.barrier()
+    return a, np.repeat(np.arange(1, trireme.pe_count() + 1), 1000).reshape(a.shape)
+
+
+def test_another_thread_does_not_wait_for_a_transfer():
+    a, model = filled_array()
+    out = np.zeros(a.shape, a.dtype)
+    transfer = a.get(..., out=out)
+    caught = []
+
+    def use():
+        for call in (transfer.wait, transfer.ready, transfer.wait):
+            with pytest.raises(RuntimeError, match="another thread"):
+                call()
+            caught.append(call)
+
+    on_another_thread(use)
+    assert len(caught) == 3
+    assert transfer.wait() is out  # it is still under way, and its own
+    np.testing.assert_array_equal(out, model)
+    on_another_thread(lambda: caught.append(transfer.wait()))  # there is nothing to wait for any more
+    assert caught[-1] is out
+    trireme.barrier()
+    a.free()
+
+
+@pytest.mark.parametrize("is_in_a_cycle", [False, True])
+def test_another_thread_drops_a_transfer(is_in_a_cycle):
+    a, model = filled_array()
+    out = np.zeros(a.shape, a.dtype)
+    alone = sys.getrefcount(out)
+    gc.disable()
+    kept = [a.get(..., out=out)]
+    if is_in_a_cycle:
+        kept.append(kept)
+        del kept
+        on_another_thread(gc.collect)
+    else:
+        on_another_thread(kept.clear)
+    gc.enable()
+    assert sys.getrefcount(out) > alone  # the buffer stays until the answers have come
+    trireme.fence()  # the next call that may wait
+    assert sys.getrefcount(out) == alone
+    np.testing.assert_array_equal(out, model)
+    trireme.barrier()
+    a.free()
+
+
+def test_what_another_thread_drops_does_not_keep_an_array():
+    a, _ = filled_array()
+    b = trireme.global_array((1000, trireme.pe_count()), "i4", tiles=(1000, 1))
+    (tile,) = b.own_tiles()
+    kept = [a.get((0, slice(None)), out=tile.array[:, 0])]
+    on_another_thread(kept.clear)
+    b.free()  # waits for the transfer, which writes there
     trireme.barrier()
     a.free()
 

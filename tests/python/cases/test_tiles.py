@@ -1,5 +1,7 @@
 """Tiles as NumPy views, how arrays are dealt, and how they end."""
 
+import math
+
 import numpy as np
 import pytest
 import trireme
@@ -64,16 +66,21 @@ def test_partial_tiles_have_strides():
     a = trireme.global_array((5, 5), "i2", tiles=(5, 8) if trireme.pe_count() == 1 else (5, 3))
     b = trireme.global_array((2, 3, 4), "u1", tiles=(2, 2, 3))
     trireme.barrier()
+    seen = set()
     for array in (a, b):
+        # Elements of a whole tile behind one another, whichever part of it the array has.
+        steps = [math.prod(array.tile_shape[axis + 1:]) for axis in range(array.ndim)]
         for pe in trireme.pes_of_host():
             for tile in array.tiles_of(pe):
-                whole = np.prod(tile.shape[1:]) == np.prod(array.tile_shape[1:])
-                assert tile.array.flags.c_contiguous == (whole or tile.array.flags.c_contiguous)
-                assert tile.array.strides[0] == np.prod(array.tile_shape[1:]) * array.dtype.itemsize
+                assert tile.array.strides == tuple(step * array.dtype.itemsize for step in steps)
+                has_no_gaps = all(extent == 1 or math.prod(tile.shape[axis + 1:]) == steps[axis]
+                                  for axis, extent in enumerate(tile.shape))
+                assert tile.array.flags.c_contiguous == has_no_gaps
+                seen.add(has_no_gaps)
                 view = memoryview(tile._memory)
                 assert view.shape == tile.shape and view.strides == tile.array.strides and not view.readonly
                 assert view.nbytes == tile.array.nbytes
-    trireme.barrier()
+    assert set().union(*trireme.allgather(seen)) == {False, True}
     del view
     a.free()
     b.free()

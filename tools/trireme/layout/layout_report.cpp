@@ -7,6 +7,7 @@
 #include <stdexcept>
 #include <unordered_set>
 
+#include "trireme/detail/arrays/halo_plan.hpp"
 #include "trireme/detail/arrays/layout.hpp"
 
 namespace tri::tools {
@@ -31,24 +32,19 @@ std::vector<std::int64_t> list_of(const position<N>& at) {
   return {at.at.begin(), at.at.end()};
 }
 
-// What the owner of a tile needs of other PEs.
+// What the ghost cells of a tile show of other PEs.
 template <int N>
-void add_halo(layout_report& report, const arrays::layout<N>& where, const region<N>& own, std::int32_t owner,
+void add_halo(layout_report& report, const arrays::layout<N>& where, const position<N>& tile, std::int32_t owner,
               std::unordered_set<std::int64_t>& pairs) {
-  region<N> around;
-  for (int d = 0; d < N; ++d) {
-    around.first[d] = std::max<std::int64_t>(own.first[d] - report.asked.halo, 0);
-    around.last[d] = std::min(own.last[d] + report.asked.halo, where.extents()[d]);
-  }
   share_of_pe& share = report.shares[static_cast<std::size_t>(owner)];
-  where.for_each_piece(around, [&](const arrays::tile_piece<N>& piece) {
-    if (piece.pe == owner) return;
-    const bool is_new = pairs.insert(std::int64_t{owner} * report.asked.pes + piece.pe).second;
-    const bool is_far = host_of(report, piece.pe) != host_of(report, owner);
-    share.halo_elements += piece.extents.volume();
+  arrays::for_each_ghost_box(where, tile, where.how().halo, [&](const arrays::ghost_box<N>& box) {
+    if (box.owner == owner) return;
+    const bool is_new = pairs.insert(std::int64_t{owner} * report.asked.pes + box.owner).second;
+    const bool is_far = host_of(report, box.owner) != host_of(report, owner);
+    share.halo_elements += box.extents.volume();
     if (is_new) ++share.sources;
     if (!is_far) return;
-    share.halo_of_other_hosts += piece.extents.volume();
+    share.halo_of_other_hosts += box.extents.volume();
     if (is_new) ++share.sources_on_other_hosts;
   });
 }
@@ -59,6 +55,8 @@ layout_report report_of_dimensions(const array_description& asked) {
   how.tile = position_from<N>(asked.tile, "--tiles");
   how.host_tile = position_from<N>(asked.host_tile, "--host-tiles");
   how.grid = position_from<N>(asked.grid, "--grid");
+  how.halo = asked.halo.size() == 1 ? position<N>::all(asked.halo[0]) : position_from<N>(asked.halo, "--halo");
+  if (asked.periodic) how.rings = (1U << N) - 1;
   const arrays::layout<N> where(position_from<N>(asked.extents, "--extents"), how, {asked.pes, asked.hosts},
                                 asked.bytes_of_element);
   if (where.tiles().volume() > most_tiles)
@@ -68,9 +66,11 @@ layout_report report_of_dimensions(const array_description& asked) {
                        .tile = list_of(where.tile()),
                        .tiles = list_of(where.tiles()),
                        .grid = {},
+                       .halo = {},
                        .placed = {},
                        .shares = std::vector<share_of_pe>(static_cast<std::size_t>(asked.pes))};
   if (where.how().grid != position<N>()) report.grid = list_of(where.how().grid);
+  if (where.how().halo != position<N>()) report.halo = list_of(where.how().halo);
   for (std::int32_t pe = 0; pe < asked.pes; ++pe)
     report.shares[static_cast<std::size_t>(pe)].memory = where.elements_on(pe);
   std::unordered_set<std::int64_t> pairs;
@@ -83,7 +83,7 @@ layout_report report_of_dimensions(const array_description& asked) {
     ++share.tiles;
     share.elements += own.volume();
     report.placed.push_back({owner, list_of(own.first), list_of(own.last)});
-    if (asked.halo > 0) add_halo(report, where, own, owner, pairs);
+    if (!report.halo.empty()) add_halo(report, where, tile, owner, pairs);
   } while (arrays::next_position(tile, where.tiles(), N));
   return report;
 }
@@ -192,14 +192,16 @@ std::string table_of(const layout_report& report) {
     fact("largest share", fmt::format("{:.2f} of the mean", static_cast<double>(elements.most) * asked.pes /
                                                                 static_cast<double>(elements.sum)));
   fact("memory on a PE",
-       fmt::format("up to {}, {} in all, {:.1f} % padding", bytes_text(static_cast<double>(memory.most) * bytes),
+       fmt::format("up to {}, {} in all, {:.1f} % {}", bytes_text(static_cast<double>(memory.most) * bytes),
                    bytes_text(static_cast<double>(memory.sum) * bytes),
                    memory.sum == 0
                        ? 0.0
-                       : 100.0 * static_cast<double>(memory.sum - elements.sum) / static_cast<double>(memory.sum)));
-  if (asked.halo > 0) {
+                       : 100.0 * static_cast<double>(memory.sum - elements.sum) / static_cast<double>(memory.sum),
+                   report.halo.empty() ? "padding" : "padding and ghost cells"));
+  if (!report.halo.empty()) {
     const extremes far = of_all(report, &share_of_pe::halo_of_other_hosts);
-    text += fmt::format("\nHalos of {} element{} around each tile\n", asked.halo, asked.halo == 1 ? "" : "s");
+    text += fmt::format("\nGhost cells: {} on each side of a tile{}\n", times(report.halo),
+                        asked.periodic ? ", of a periodic array" : "");
     fact("of other PEs, for a PE",
          fmt::format("{} elements, from {} PEs", range(of_all(report, &share_of_pe::halo_elements)),
                      range(of_all(report, &share_of_pe::sources))));
@@ -219,7 +221,7 @@ nlohmann::json to_json(const layout_report& report) {
                    {"host", host_of(report, static_cast<std::int32_t>(pe))},
                    {"tiles", each.tiles},
                    {"elements", each.elements},
-                   {"elements_with_padding", each.memory},
+                   {"elements_in_memory", each.memory},
                    {"halo_elements_of_other_pes", each.halo_elements},
                    {"halo_elements_of_other_hosts", each.halo_of_other_hosts},
                    {"halo_source_pes", each.sources},
@@ -233,7 +235,8 @@ nlohmann::json to_json(const layout_report& report) {
           {"tile", report.tile},
           {"host_tile", report.asked.host_tile},
           {"grid", report.grid},
-          {"halo", report.asked.halo},
+          {"halo", report.halo},
+          {"periodic", report.asked.periodic},
           {"pes", pes},
           {"tiles", tiles}};
 }

@@ -19,7 +19,8 @@ struct array_description {
   std::int32_t pes = 1;
   std::int32_t hosts = 1;
   std::size_t bytes_of_element = 8;
-  std::int64_t halo = 1;  ///< elements around a tile that its owner needs, corners too
+  std::vector<std::int64_t> halo;  ///< ghost cells around each tile; one number: along all dimensions
+  bool periodic = false;           ///< along all dimensions
 };
 
 struct placed_tile {
@@ -31,7 +32,7 @@ struct placed_tile {
 struct share_of_pe {
   std::int64_t tiles = 0;
   std::int64_t elements = 0;             ///< without padding
-  std::int64_t memory = 0;               ///< in elements, with padding
+  std::int64_t memory = 0;               ///< in elements, with padding and ghost cells
   std::int64_t halo_elements = 0;        ///< that other PEs have
   std::int64_t halo_of_other_hosts = 0;  ///< of these
   std::int64_t sources = 0;              ///< PEs that have some
@@ -43,6 +44,7 @@ struct layout_report {
   std::vector<std::int64_t> tile;   ///< as used
   std::vector<std::int64_t> tiles;  ///< along each dimension
   std::vector<std::int64_t> grid;   ///< empty: tiles are dealt in turn
+  std::vector<std::int64_t> halo;   ///< as used; empty: none
   std::vector<placed_tile> placed;  ///< in row-major order
   std::vector<share_of_pe> shares;  ///< by PE
 };
