@@ -97,6 +97,7 @@ class strict_reference {
   static void order() { std::atomic_thread_fence(std::memory_order_seq_cst); }
   template <class Access>
   static T in_order(Access&& access) {
+    arrays::access_that_may_be_waited_for<64>();  // flags are waited for, and a strict access takes longer anyway
     if (arrays::nothing_is_unfenced())
       order();
     else

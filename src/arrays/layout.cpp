@@ -64,6 +64,8 @@ void check_extents(const std::int64_t* extents, int dimensions, std::size_t byte
   }
 }
 
+void report_missing_tile() { refuse("it is given tiles of hosts, which need tiles inside them (tri::tiles)"); }
+
 void check_tile(const std::int64_t* tile, int dimensions) {
   for (int d = 0; d < dimensions; ++d)
     if (tile[d] < 1) refuse(fmt::format("its tiles are {}; each extent must be at least 1", list(tile, dimensions)));

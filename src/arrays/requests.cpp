@@ -1,6 +1,7 @@
 #include "trireme/detail/arrays/requests.hpp"
 
 #include <fmt/format.h>
+#include <sched.h>
 
 #include <utility>
 
@@ -8,6 +9,7 @@
 #include "arrays/barrier_of_all.hpp"
 #include "arrays/direct/direct_accesses.hpp"
 #include "arrays/outstanding_requests.hpp"
+#include "config/placement.hpp"
 
 namespace tri::arrays {
 namespace {
@@ -64,7 +66,10 @@ std::string fault_of_access(const local_array& array, const void* type, std::int
 
 void run_some_messages() {
   sched::pe& here = sched::this_pe();
-  if (!here.in_handler()) progress();
+  if (here.in_handler()) return;
+  progress();
+  // What the program waits for may be written by a thread that waits for this core.
+  if (here.job().placement().oversubscribed) sched_yield();
 }
 
 void refuse(const std::string& fault) { sched::this_pe().job().fail(fault); }

@@ -302,6 +302,9 @@ TEST(Layout, Wrong_shapes_are_refused_with_what_would_be_right) {
   expect_refused(make({-1, 5}, {}), "extents are (-1, 5); none may be negative");
   expect_refused(make({std::int64_t{1} << 40, std::int64_t{1} << 40}, {}), "more than can be addressed");
   expect_refused(make({5, 5}, distribution<2>(tiles(0, 2))), "tiles are (0, 2); each extent must be at least 1");
+  expect_refused([] { (void)distribution<2>(tiles(0, 0)); }, "tri::tiles is given zeros");
+  expect_refused([] { (void)distribution<1>(grid(0)); }, "tri::grid is given zeros");
+  expect_refused(make({8, 8}, distribution<2>(host_tiles(4, 4))), "need tiles inside them (tri::tiles)");
   expect_refused(make({5, 5}, distribution<2>(grid(2, 3))), "grid is (2, 3), 6 PEs; there are 4");
   expect_refused(make({5, 5}, distribution<2>(tiles(2, 2), grid(2, -1))), "grid is (2, -1); each number must be");
   expect_refused(make({8, 8}, distribution<2>(tiles(2, 2), host_tiles(3, 4))), "must be a multiple of that of its");

@@ -17,6 +17,7 @@
 #include <cstdint>
 #include <optional>
 #include <stdexcept>
+#include <string>
 
 #include "trireme/detail/arrays/divisor.hpp"
 #include "trireme/detail/arrays/position.hpp"
@@ -93,9 +94,16 @@ struct distribution {
   friend constexpr bool operator==(const distribution&, const distribution&) = default;
 
  private:
-  constexpr void set(const tile_extents<N>& given) { tile = given.at; }
-  constexpr void set(const host_tile_extents<N>& given) { host_tile = given.at; }
-  constexpr void set(const processor_grid<N>& given) { grid = given.at; }
+  constexpr void set(const tile_extents<N>& given) { tile = at_least_one(given.at, "tri::tiles"); }
+  constexpr void set(const host_tile_extents<N>& given) { host_tile = at_least_one(given.at, "tri::host_tiles"); }
+  constexpr void set(const processor_grid<N>& given) { grid = at_least_one(given.at, "tri::grid"); }
+  // Zeros would count as not given; a program may have computed them.
+  static constexpr const position<N>& at_least_one(const position<N>& given, const char* option) {
+    if (given == position<N>())
+      throw std::invalid_argument(std::string("global array: ") + option +
+                                  " is given zeros; each number must be at least 1");
+    return given;
+  }
   template <int M>
     requires(M == N || M == 1)
   constexpr void set(const halo_widths<M>& given) {
@@ -135,6 +143,7 @@ struct tile_piece {
 /// The checks of a layout's construction, which throw std::invalid_argument with the value and what would be right.
 void check_extents(const std::int64_t* extents, int dimensions, std::size_t bytes_of_element);
 void check_tile(const std::int64_t* tile, int dimensions);
+[[noreturn]] void report_missing_tile();
 void check_grid(const std::int64_t* grid, int dimensions, std::int32_t pes);
 void check_first_pe(std::int32_t first_pe, std::int32_t pes);
 void check_host_tile(const std::int64_t* extents, const std::int64_t* tile, const std::int64_t* host_tile,
@@ -163,6 +172,7 @@ class layout {
       if (how.tile == position<N>()) divide_into_blocks();
       if (how_.grid != position<N>()) check_grid(how_.grid.at.data(), N, machine.pes);
     }
+    if (how_.tile == position<N>()) report_missing_tile();
     check_tile(how_.tile.at.data(), N);
     for (int d = 0; d < N; ++d) {  // of a larger tile there is one, as large as the array
       const std::int64_t most = std::max<std::int64_t>(extents[d], 1);

@@ -211,10 +211,10 @@ void serve_compare_exchange(asked_array id, std::int32_t source, std::int64_t of
 
 /// A program may wait in a loop for the value of an element: now and then such an access runs messages of this PE.
 void run_some_messages();
+template <std::uint32_t Between = 4096>
 inline void access_that_may_be_waited_for() {
-  constexpr std::uint32_t between = 4096;
   static thread_local std::uint32_t accesses = 0;
-  if (++accesses % between == 0) [[unlikely]]
+  if (++accesses % Between == 0) [[unlikely]]
     run_some_messages();
 }
 
