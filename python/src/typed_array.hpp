@@ -171,27 +171,27 @@ class typed_array final : public any_array {
   global_array<T, N> array_;
 };
 
-/// Calls f(tile, grid, host tile) with what was given, zeros elsewhere.
-template <int N, class F>
-auto with_options(const asked_distribution& how, F&& f) {
-  const auto given = [](const numbers& of) { return of.empty() ? position<N>() : as_position<N>(of); };
-  return f(tile_extents<N>{given(how.tile)}, processor_grid<N>{given(how.grid)},
-           host_tile_extents<N>{given(how.host_tile)});
+/// Throws std::invalid_argument for zeros.
+template <int N>
+distribution<N> distribution_of(const asked_distribution& how) {
+  distribution<N> made;
+  if (!how.tile.empty()) made.tile = distribution<N>(tile_extents<N>{as_position<N>(how.tile)}).tile;
+  if (!how.grid.empty()) made.grid = distribution<N>(processor_grid<N>{as_position<N>(how.grid)}).grid;
+  if (!how.host_tile.empty())
+    made.host_tile = distribution<N>(host_tile_extents<N>{as_position<N>(how.host_tile)}).host_tile;
+  return made;
 }
 
 template <class T, int N>
 std::shared_ptr<any_array> typed_array<T, N>::redistribute(const asked_distribution& how) {
+  const auto dealt = distribution_of<N>(how);
   const interpreter_released released;
-  return with_options<N>(how, [&](const auto&... options) {
-    return std::make_shared<typed_array<T, N>>(tri::redistribute(array_, options...));
-  });
+  return std::make_shared<typed_array<T, N>>(tri::redistribute(array_, dealt));
 }
 
 template <class T, int N>
 std::shared_ptr<any_array> make_typed(const numbers& extents, const asked_distribution& how) {
-  return with_options<N>(how, [&](const auto&... options) {
-    return std::make_shared<typed_array<T, N>>(global_array<T, N>(as_position<N>(extents), options...));
-  });
+  return std::make_shared<typed_array<T, N>>(global_array<T, N>(as_position<N>(extents), distribution_of<N>(how)));
 }
 
 /// One of N dimensions; null: there is no such kind of elements. Instantiated in a file for each N.

@@ -171,8 +171,7 @@ region<N> random_region(std::mt19937& random, const position<N>& extents) {
 // PEs take turns with random sections, puts, sums and single values; all know the model.
 template <int N>
 void random_sections(const position<N>& extents, const distribution<N>& how, std::uint32_t seed) {
-  global_array<std::int32_t, N> a(extents, tile_extents<N>{how.tile}, processor_grid<N>{how.grid},
-                                  host_tile_extents<N>{how.host_tile});
+  global_array<std::int32_t, N> a(extents, how);
   std::mt19937 random(seed);  // the same on all PEs
   std::vector<std::int32_t> model(static_cast<std::size_t>(extents.volume()));
   const position<N> strides = arrays::row_major_strides(extents);
