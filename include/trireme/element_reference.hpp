@@ -58,6 +58,7 @@ class element_reference {
       put(value);
     return *this;
   }
+  // NOLINTNEXTLINE(bugprone-unhandled-self-assignment): an element assigned to itself keeps its value
   const element_reference& operator=(const element_reference& other) const { return *this = other.read(); }
 
   // Updates: atomic, one message, no answer.
@@ -206,7 +207,8 @@ class element_reference {
       : here_(of.here_), array_(of.array_), where_(of.where_) {}
   /// Aligned, so that words are accessed whole; those of several parts, such as complex numbers, want less themselves.
   struct bytes_of_value {
-    alignas(arrays::is_word<T> ? sizeof(T) : alignof(T)) std::array<std::byte, sizeof(T)> all;
+    static constexpr std::size_t alignment = sizeof(T) > alignof(T) && arrays::is_word<T> ? sizeof(T) : alignof(T);
+    alignas(alignment) std::array<std::byte, sizeof(T)> all;
   };
   arrays::direct_run run_of(std::byte* local) const {
     return {static_cast<std::uint64_t>(where_.offset) * sizeof(T), local, sizeof(T)};

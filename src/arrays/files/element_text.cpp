@@ -10,6 +10,7 @@
 namespace tri::arrays {
 namespace {
 
+// NOLINTBEGIN(bugprone-branch-clone): the types differ
 /// Calls use(T()) with a value of the C++ type; false: there is none.
 template <class Use>
 bool with_type_of(element_type type, Use&& use) {
@@ -52,6 +53,7 @@ bool with_type_of(element_type type, Use&& use) {
   }
   return false;
 }
+// NOLINTEND(bugprone-branch-clone)
 
 element_type part_of_complex(element_type type) { return {element_kind::floating_point, type.bytes / 2}; }
 
