@@ -11,7 +11,7 @@
 #include <stdexcept>
 
 #include "session.hpp"
-#include "trireme/detail/sched/exit_status.hpp"
+#include "trireme/detail/sched/runtime.hpp"
 #include "trireme/run.hpp"
 
 namespace tri::python {

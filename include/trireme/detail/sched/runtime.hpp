@@ -102,6 +102,10 @@ class runtime {
   std::atomic<bool> stopping_{false};
 };
 
+/// The status with which every process of the job ends: that of the request which has stopped it. Only once
+/// runtime::stopping(); from any thread.
+int exit_status_of(const runtime& stopped);
+
 /// The runtime of this process, or null.
 runtime* current_runtime();
 
