@@ -22,6 +22,7 @@
 #include <utility>
 #include <vector>
 
+#include "spmd_cases.hpp"
 #include "support/check.hpp"
 #include "trireme/objects.hpp"
 
@@ -29,17 +30,6 @@ namespace tri::testing {
 namespace {
 
 std::int64_t value_at(std::int64_t i, std::int64_t j) { return i * 1000 + j; }
-
-template <class F>
-void expect_throws(F&& f, std::string_view text) {
-  try {
-    f();
-  } catch (const std::exception& error) {
-    check(std::string_view(error.what()).find(text) != std::string_view::npos, error.what());
-    return;
-  }
-  throw std::runtime_error("nothing was thrown; expected: " + std::string(text));
-}
 
 void single_values() {
   global_array<std::int64_t, 2> a({13, 17}, tiles(3, 4));
@@ -644,10 +634,6 @@ void main_programs_count() {
   barrier().get();
 }
 
-struct test_case {
-  const char* name;
-  void (*run)();
-};
 constexpr test_case cases[] = {{"single_values", &single_values},
                                {"walks_through_tiles", &walks_through_tiles},
                                {"updates", &updates},
@@ -671,19 +657,7 @@ constexpr test_case cases[] = {{"single_values", &single_values},
                                {"barriers_let_all_go", &barriers_let_all_go},
                                {"main_programs_count", &main_programs_count}};
 
-int run_cases(int argc, char** argv) {
-  check_equal(process_count(), std::atoi(argv[1]));
-  check_equal(pes_per_process(), std::atoi(argv[2]));
-  for (const test_case& one : cases) {
-    const std::span<char*> named(argv + 3, argv + argc);
-    if (!named.empty() && std::ranges::find(named, std::string_view(one.name)) == named.end()) continue;
-    one.run();
-    if (this_pe() == 0) std::printf("%s: ok\n", one.name);
-  }
-  return 0;
-}
-
 }  // namespace
 }  // namespace tri::testing
 
-int main(int argc, char** argv) { return tri::run_everywhere(argc, argv, &tri::testing::run_cases); }
+int main(int argc, char** argv) { return tri::testing::run_cases(tri::testing::cases, argc, argv); }

@@ -12,6 +12,7 @@
 
 #include "config/configuration.hpp"
 #include "counted_blocks.hpp"
+#include "spmd_cases.hpp"
 #include "support/check.hpp"
 #include "trireme/arrays.hpp"
 #include "trireme/detail/arrays/direct_access.hpp"
@@ -444,10 +445,6 @@ void slow_reads_run_messages() {
   end_of_case();
 }
 
-struct test_case {
-  const char* name;
-  void (*run)();
-};
 constexpr test_case cases[] = {
     {"targets_run_nothing", &targets_run_nothing},
     {"misses_take_no_messages_more", &misses_take_no_messages_more},
@@ -461,17 +458,7 @@ constexpr test_case cases[] = {
     {"requests_keep_no_memory_at_their_target", &requests_keep_no_memory_at_their_target},
     {"random_programs_with_frees", &random_programs_with_frees}};
 
-int run_cases(int argc, char** argv) {
-  const std::span<char*> named(argv + 1, argv + argc);
-  for (const test_case& one : cases) {
-    if (!named.empty() && std::ranges::find(named, std::string_view(one.name)) == named.end()) continue;
-    one.run();
-    if (this_pe() == 0) std::printf("%s: ok\n", one.name);
-  }
-  return 0;
-}
-
 }  // namespace
 }  // namespace tri::testing
 
-int main(int argc, char** argv) { return tri::run_everywhere(argc, argv, &tri::testing::run_cases); }
+int main(int argc, char** argv) { return tri::testing::run_cases(tri::testing::cases, argc, argv); }

@@ -2,11 +2,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <filesystem>
 #include <nlohmann/json.hpp>
-#include <sstream>
 #include <string>
 
+#include "drawn_pictures.hpp"
 #include "support/command_runner.hpp"
 
 namespace tri::testing {
@@ -76,24 +75,8 @@ TEST(layout_command, counts_ghost_cells) {
   EXPECT_EQ(report_of("--extents 8,8 --grid 2,2 --pes 4")["pes"][0]["halo_elements_of_other_pes"], 0);
 }
 
-// Each is named on the line of its command.
 TEST(layout_command, pictures_of_the_document_are_what_it_draws) {
-  const std::filesystem::path docs = TRIREME_SOURCE_FOLDER "/docs";
-  std::istringstream lines(contents_of(docs / "user/arrays.md"));
-  const std::string begin = "    trireme layout ", option = " --svg ";
-  int pictures = 0;
-  for (std::string line; std::getline(lines, line);) {
-    const std::size_t named = line.find(option);
-    if (!line.starts_with(begin) || named == std::string::npos) continue;
-    ++pictures;
-    const std::string file = line.substr(named + option.size());
-    const temporary_folder folder;
-    const command_result done = run_command(folder.path(), layout + line.substr(begin.size()));
-    ASSERT_EQ(done.status, 0) << line << '\n' << done.errors;
-    EXPECT_TRUE(contents_of(folder.path() / file) == contents_of(docs / "pictures" / file)) << "in docs/pictures, run\n"
-                                                                                            << line;
-  }
-  EXPECT_GE(pictures, 2);
+  EXPECT_GE(pictures_drawn_again(TRIREME_SOURCE_FOLDER "/docs", "user/arrays.md", TRIREME_COMMAND, "layout"), 2);
 }
 
 TEST(layout_command, all_dimensions_work) {

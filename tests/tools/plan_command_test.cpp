@@ -2,12 +2,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <filesystem>
 #include <nlohmann/json.hpp>
-#include <sstream>
 #include <string>
 #include <utility>
 
+#include "drawn_pictures.hpp"
 #include "support/command_runner.hpp"
 
 namespace tri::testing {
@@ -61,24 +60,8 @@ TEST(plan_command, units_of_bytes_are_those_that_are_printed) {
     EXPECT_EQ(show(std::string("broadcast --size ") + size).status, 2) << size;
 }
 
-// Each is named on the line of its command.
 TEST(plan_command, pictures_of_the_document_are_what_it_draws) {
-  const std::filesystem::path docs = TRIREME_SOURCE_FOLDER "/docs";
-  std::istringstream lines(contents_of(docs / "dev/collectives.md"));
-  const std::string begin = "    trireme plan ", option = " --svg ";
-  int pictures = 0;
-  for (std::string line; std::getline(lines, line);) {
-    const std::size_t named = line.find(option);
-    if (!line.starts_with(begin) || named == std::string::npos) continue;
-    ++pictures;
-    const std::string file = line.substr(named + option.size());
-    const temporary_folder folder;
-    const command_result done = run_command(folder.path(), plan + line.substr(begin.size()));
-    ASSERT_EQ(done.status, 0) << line << '\n' << done.errors;
-    EXPECT_TRUE(contents_of(folder.path() / file) == contents_of(docs / "pictures" / file)) << "in docs/pictures, run\n"
-                                                                                            << line;
-  }
-  EXPECT_GE(pictures, 3);
+  EXPECT_GE(pictures_drawn_again(TRIREME_SOURCE_FOLDER "/docs", "dev/collectives.md", TRIREME_COMMAND, "plan"), 3);
 }
 
 TEST(plan_command, files_agree_with_the_table) {

@@ -70,7 +70,7 @@ key_table* make_key_table() { return new (arena::allocate(sizeof(key_table))) ke
 }  // namespace
 
 remote_addresses* remote_addresses::of_process() {
-  static std::mutex making;
+  static std::mutex creation;
   static std::unique_ptr<remote_addresses> made;
   static std::uint64_t job_of_made = 0;
   const sched::runtime& job = sched::this_pe().job();
@@ -78,7 +78,7 @@ remote_addresses* remote_addresses::of_process() {
   if (job.machines() > 1)
     throw std::invalid_argument(
         fmt::format("rma=emulated is for emulated hosts of one machine; this job runs on {} machines", job.machines()));
-  std::lock_guard guard(making);
+  std::lock_guard guard(creation);
   if (made == nullptr || job_of_made != job.number()) {
     made = std::make_unique<remote_addresses>(job);
     job_of_made = job.number();
