@@ -191,7 +191,7 @@ void contributions_go_to_neighbours() {
   const auto all = make_array<giving>({2 * pe_count()}, round_robin());
   const auto section = all.select([] {
     std::vector<index<1>> some;
-    for (int i = 0; i < 2 * pe_count(); i += 2) some.push_back({i});
+    for (int i = 0; i < pe_count(); ++i) some.push_back({i});  // one on each PE
     return some;
   }());
   const auto counters = make_nodegroup<counter>();
