@@ -148,9 +148,9 @@ class global_array {
                           there + piece.offset * static_cast<std::int64_t>(sizeof(T)), where().strides_in_tile(),
                           piece.extents, sizeof(T));
     });
-    ask(std::move(transfer), pieces.others(), [&](std::int32_t pe, std::uint64_t number) {
-      arrays::request_section(pe, here(), box, reinterpret_cast<std::byte*>(to), number);
-    });
+    arrays::section_get<N>& asked = *transfer;
+    ask(std::move(transfer), pieces.others(),
+        [&](std::int32_t pe, std::uint64_t number) { asked.ask(number, pe, here()); });
     return result;
   }
   /// Ready when the elements have the new values.
@@ -394,15 +394,18 @@ class global_array {
   static void ask(std::unique_ptr<arrays::section_transfer> transfer, const std::vector<std::int32_t>& others,
                   Send&& send) {
     if (others.empty()) return transfer->finish();
-    for (std::size_t i = 0; i < others.size(); ++i) transfer->expect();
+    arrays::section_transfer& asked = *transfer;
+    asked.expect();  // the answer at the end of this function: all answers may be here before
     const std::uint64_t number = arrays::add_transfer(std::move(transfer));
     for (const std::int32_t pe : others) {
+      asked.expect();
       try {
         send(pe, number);
       } catch (const std::exception& error) {  // others may have been asked, and will answer into the caller's buffer
         arrays::take_acknowledgement(number, error.what());
       }
     }
+    arrays::take_acknowledgement(number, {});
   }
   future<void> put_section(const region<N>& box, const T* from, bool accumulates) const {
     check_region(box);
@@ -419,17 +422,25 @@ class global_array {
                                    strides, piece.extents, sizeof(T));
       if constexpr (arrays::is_number<T>) accumulate_piece(piece, reinterpret_cast<T*>(there), from, strides);
     });
-    ask(std::make_unique<arrays::section_put>(result.get_promise()), pieces.others(),
-        [&](std::int32_t pe, std::uint64_t number) {
-          if (!accumulates && arrays::put_section_directly(pe, here(), box, bytes, number)) return;
-          const auto part_of = [&](const arrays::tile_piece<N>& part) {
-            return bytes + part.region_offset * std::int64_t{sizeof(T)};
-          };
-          arrays::request<&arrays::serve_section_put<T, N>>(
-              pe, here(), box, number, accumulates,
-              shared_buffer<std::byte>(arrays::pack_section(where(), box, pe, sizeof(T), strides, part_of)));
-          arrays::note_unfenced(pe);
-        });
+    auto transfer = std::make_unique<arrays::section_put>(result.get_promise());
+    arrays::section_transfer& asked = *transfer;
+    ask(std::move(transfer), pieces.others(), [&](std::int32_t pe, std::uint64_t number) {
+      if (!accumulates && arrays::put_section_directly(pe, here(), box, bytes, number)) return;
+      arrays::note_unfenced(pe);
+      bool is_first = true;
+      arrays::for_each_message(where(), box, pe, sizeof(T), [&](const region<N>& band) {
+        if (!std::exchange(is_first, false)) asked.expect();
+        const auto part_of = [&](const arrays::tile_piece<N>& part) {
+          const position<N> at = arrays::position_of(part.region_offset, band.extents());
+          const std::int64_t elements =
+              arrays::dot(band.first, strides) - arrays::dot(box.first, strides) + arrays::dot(at, strides);
+          return bytes + elements * std::int64_t{sizeof(T)};
+        };
+        arrays::request<&arrays::serve_section_put<T, N>>(
+            pe, here(), band, number, accumulates,
+            shared_buffer<std::byte>(arrays::pack_section(where(), band, pe, sizeof(T), strides, part_of)));
+      });
+    });
     return result;
   }
   typed& array_for_halo() const {

@@ -128,7 +128,7 @@ std::uint64_t outstanding_requests::add_transfer(std::unique_ptr<section_transfe
 
 void outstanding_requests::answer_transfer(std::uint64_t number,
                                            os::function_ref<std::string(section_transfer&)> take) {
-  const auto found = transfers_.find(number);
+  const auto found = transfers_.find(number & ((std::uint64_t{1} << bits_of_transfer) - 1));
   if (found == transfers_.end())
     refuse(fmt::format("a transfer with the number {} was answered, which none has", number));
   if (!found->second->take_answer(take(*found->second))) return;

@@ -133,7 +133,7 @@ std::uint64_t add_transfer(std::unique_ptr<section_transfer> transfer) {
 }
 void take_section(std::uint64_t number, std::int32_t pe, buffer<std::byte> bytes) {
   outstanding_requests::here().answer_transfer(number, [&](section_transfer& transfer) {
-    transfer.unpack(pe, bytes.data(), bytes.size());
+    transfer.unpack(pe, number >> bits_of_transfer, bytes.data(), bytes.size());
     return std::string();
   });
 }

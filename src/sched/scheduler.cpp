@@ -84,18 +84,48 @@ void scheduler::send_later(std::int64_t delay_ns, const envelope& message) {
 // The memory of a message from another host is free when its handler has ended, also when that keeps the message: what
 // it waits for may be behind it at its sender.
 void scheduler::run_counted(envelope& message) {
+  if ((message.flags & envelope::is_deferred) != 0) return run_request(message);
   const std::uint8_t count = message.flags & envelope::any_count;
-  const bool is_deferred = (message.flags & envelope::is_deferred) != 0;
   const std::uint64_t bytes = wire_link::cost_of(message);
-  message.flags &= static_cast<std::uint8_t>(~(envelope::any_count | envelope::is_deferred));
+  message.flags &= static_cast<std::uint8_t>(~envelope::any_count);
   run(message);
   release_memory(count, bytes);
-  if (is_deferred) wire_->deferred_request_ran(local_number_);
+}
+
+// A request that was left to this PE. Behind one that waits for a slot others wait, too.
+void scheduler::run_request(envelope& message) {
+  if (!postponed_.empty() || !wire_->has_free_slot()) [[unlikely]] {
+    postponed_.emplace_back().assign_message(message);
+    wire_->count_postponed_request();
+    return;
+  }
+  serve_own(message);
+}
+
+void scheduler::serve_own(envelope& message) {
+  message.flags &= static_cast<std::uint8_t>(~envelope::is_deferred);
+  is_serving_ = true;
+  run_counted(message);
+  is_serving_ = false;
+  wire_->deferred_request_ran(local_number_);
+}
+
+bool scheduler::run_postponed() {
+  bool ran = false;
+  for (; !postponed_.empty() && wire_->has_free_slot(); ran = true) {
+    envelope message;
+    message.assign_message(postponed_.front());
+    postponed_.pop_front();
+    serve_own(message);
+  }
+  return ran;
 }
 
 void scheduler::serve(int destination, envelope& message) {
   serves_ = destination;
+  is_serving_ = true;
   run(message);
+  is_serving_ = false;
   serves_ = number_;
 }
 
@@ -132,6 +162,7 @@ void scheduler::drop_messages() {
     for (; envelope* const message = local_.front(); local_.pop(), dropped = true) drop(*message);
     for (; !ordered_.empty(); dropped = true) drop_block(ordered_.pop());
     for (; !timers_.empty(); dropped = true) drop_block(pop_timer());
+    for (; !postponed_.empty(); postponed_.pop_front(), dropped = true) drop(postponed_.front());
     for (envelope message; own_process_.nodes->pop(message); dropped = true) {
       arena::taken_over();
       drop(message);
@@ -273,6 +304,8 @@ bool scheduler::step() {
   if (inbox_.has_urgent()) [[unlikely]]
     worked = sort_urgent();
   if (!timers_.empty()) worked |= run_timers();
+  if (!postponed_.empty()) [[unlikely]]
+    worked |= run_postponed();
   if (run_ordered(true)) return true;
   worked |= run_arrivals();
   if (inbox_.has_urgent()) [[unlikely]] {  // came meanwhile, or was sent by what has just arrived
@@ -346,8 +379,8 @@ bool scheduler::found_late_work(bool is_poller) {
   if (is_poller ? !wire_->prepare_sleep()
                 : makes_progress_on_wire_ && (!wire_->has_poller() || wire_->memory_is_asked_for()))
     return true;
-  return !local_.empty() || !ordered_.empty() || !own_process_.nodes->seems_empty() || runtime_.stopping() ||
-         own_board_.has_work_before_sleep() || own_board_.progress().any_offered_before_sleep();
+  return !local_.empty() || !ordered_.empty() || !postponed_.empty() || !own_process_.nodes->seems_empty() ||
+         runtime_.stopping() || own_board_.has_work_before_sleep() || own_board_.progress().any_offered_before_sleep();
 }
 
 // Negative: for ever. Nobody wakes us for a timer or a stalled program; everything else does.

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <vector>
 
 #include "arena/wait_policy.hpp"
@@ -65,6 +66,9 @@ class scheduler final : public pe {
     count_processed();
   }
   void run_counted(envelope& message);
+  void run_request(envelope& message);
+  void serve_own(envelope& message);
+  bool run_postponed();
   void release_memory(std::uint8_t count, std::uint64_t bytes);
   void drop(envelope& message);
   void run_block(envelope* message);
@@ -98,7 +102,8 @@ class scheduler final : public pe {
   std::uint64_t last_wire_ticks_ = 0;
   board::board_pe own_board_;
   ordered_queue ordered_;
-  std::vector<timer> timers_;  // a heap, the first deadline first
+  std::deque<envelope> postponed_;  // requests of other hosts that wait for a slot of their answers
+  std::vector<timer> timers_;       // a heap, the first deadline first
   std::uint64_t timer_sequence_ = 0;
   global_message_counts global_counts_;
   arena::wait_policy waiting_;

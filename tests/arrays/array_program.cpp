@@ -22,6 +22,7 @@
 #include <utility>
 #include <vector>
 
+#include "config/configuration.hpp"
 #include "spmd_cases.hpp"
 #include "support/check.hpp"
 #include "trireme/objects.hpp"
@@ -634,7 +635,32 @@ void main_programs_count() {
   barrier().get();
 }
 
+// As --tri-network-latency-ns and --tri-network-bandwidth say, messages do not arrive before.
+void messages_take_their_time() {
+  const sched::runtime& job = sched::this_pe().job();
+  const std::int64_t latency_ns = job.values().network_latency_ns;
+  const auto bytes_per_second = static_cast<double>(job.values().network_bandwidth);
+  constexpr std::int64_t words = 1 << 16;
+  const global_array<std::int64_t, 1> a(position<1>(words * pe_count()), tiles(words));
+  barrier().get();
+  if (const int far = job.first_pe_of((job.host() + 1) % job.hosts()); this_pe() == 0 && far != 0) {
+    const auto ns_of = [](auto&& access) {
+      const auto start = std::chrono::steady_clock::now();
+      access();
+      return static_cast<std::int64_t>(std::chrono::nanoseconds(std::chrono::steady_clock::now() - start).count());
+    };
+    check(ns_of([&] { (void)std::int64_t{a(far * words)}; }) >= 2 * latency_ns, "an answer came too soon");
+    std::vector<std::int64_t> section(words);
+    const std::int64_t ns = ns_of([&] { a.get(region<1>(far * words, (far + 1) * words), section.data()).get(); });
+    const double moves_ns = bytes_per_second == 0 ? 0 : 8.0 * words / bytes_per_second * 1e9;
+    check(ns >= 2 * latency_ns + static_cast<std::int64_t>(moves_ns), "a section came too soon");
+  }
+  barrier().get();
+  a.free().get();
+}
+
 constexpr test_case cases[] = {{"single_values", &single_values},
+                               {"messages_take_their_time", &messages_take_their_time},
                                {"walks_through_tiles", &walks_through_tiles},
                                {"updates", &updates},
                                {"own_tiles", &own_tiles},

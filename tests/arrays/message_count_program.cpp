@@ -4,6 +4,8 @@
 #include <vector>
 
 #include "arrays/spmd_cases.hpp"
+#include "config/configuration.hpp"
+#include "sched/remote/host_records.hpp"
 #include "trireme/arrays.hpp"
 #include "trireme/objects.hpp"
 
@@ -155,6 +157,88 @@ void sections() {
   a.free().get();
 }
 
+// Parts of more than 128 KiB go in several messages.
+void large_sections() {
+  constexpr std::int64_t rows = 1024, columns = 128;  // 1 MiB
+  const global_array<std::int64_t, 2> a({rows * pe_count(), columns}, tiles(rows, columns));
+  for_each_own(a, [](const position<2>& at, std::int64_t& element) { element = at[0] * columns + at[1]; });
+  barrier().get();
+  const int far = team::world().broadcast(pe_of_another_host(), 0).get();
+  const region<2> box({rows * far, 0}, {rows * (far + 1), columns});
+  std::vector<std::int64_t> values(static_cast<std::size_t>(rows * columns));
+  const bool acts = this_pe() == 0;
+  constexpr std::int64_t messages = 8;
+  check_equal(messages_of([&] {
+                if (acts) a.get(box, values.data()).get();
+              }),
+              2 * messages);
+  if (acts)
+    for (std::int64_t i = 0; i < rows * columns; ++i)
+      check_equal(values[static_cast<std::size_t>(i)]++, box.first[0] * columns + i);
+  const std::int64_t fence_there_and_back = 2;
+  check_equal(messages_of([&] {
+                if (acts) a.put(box, values.data()).get();
+              }),
+              2 * messages + fence_there_and_back);
+  barrier().get();
+  for_each_own(a, [&](const position<2>& at, std::int64_t element) {
+    check_equal(element, at[0] * columns + at[1] + (box.contains(at) ? 1 : 0));
+  });
+  barrier().get();
+  a.free().get();
+}
+
+struct answer_figures {
+  std::uint64_t all, postponed, most;
+};
+void report_answers(promise<answer_figures> to) {
+  const sched::runtime& job = sched::this_pe().job();
+  const auto& figures = job.process_record_of(job.process())->between_hosts;
+  to.set(answer_figures{figures.answers.read(), figures.postponed_requests.read(), figures.most_answers.read()});
+}
+
+// A flood of requests: their owner has no more answers in its memory than there are slots, whatever was asked of it.
+void answers_wait_for_slots() {
+  constexpr std::int64_t words = 8192;  // 64 KiB
+  constexpr int sections = 400, most_rounds = 200;
+  const global_array<std::int64_t, 1> a(position<1>(words * pe_count()), tiles(words));
+  for_each_own(a, [](const position<1>& at, std::int64_t& element) { element = at[0]; });
+  barrier().get();
+  const sched::runtime& job = sched::this_pe().job();
+  const auto slots = static_cast<std::uint64_t>(job.values().answer_slots);
+  if (this_pe() == 0) {
+    const std::int64_t first = words * pe_of_another_host();
+    std::vector<std::vector<std::int64_t>> values(sections, std::vector<std::int64_t>(words));
+    const auto figures_of_owner = [] {
+      future<answer_figures> answered;
+      tri::send<&report_answers>(pe_of_another_host(), answered.get_promise());
+      return answered.get();
+    };
+    const answer_figures before = figures_of_owner();
+    answer_figures figures = before;
+    int round = 0;
+    // How many were postponed depends on what the network takes at once.
+    for (; figures.postponed == before.postponed && round < (slots < 64 ? most_rounds : 1); ++round) {
+      std::vector<future<void>> under_way;
+      for (auto& section : values) under_way.push_back(a.get(region<1>(first, first + words), section.data()));
+      for (auto& section : under_way) section.get();
+      for (auto& section : values) {
+        check_equal(section.front(), first);
+        check_equal(section.back(), first + words - 1);
+        section.back() = 0;
+      }
+      figures = figures_of_owner();
+    }
+    check_equal(figures.all - before.all, static_cast<std::uint64_t>(round * sections));
+    // Each PE of the owner's process may find the last slot free.
+    check(figures.most <= slots + static_cast<std::uint64_t>(pes_per_process()) - 1,
+          std::to_string(figures.most) + " answers at a time");
+    check(slots >= 64 || figures.postponed > before.postponed, "no request waited for a slot");
+  }
+  barrier().get();
+  a.free().get();
+}
+
 // A request, the answer and the release are one message each, however long a PE waits.
 void locks() {
   const auto lock = global_lock::made_by_all();
@@ -209,6 +293,8 @@ constexpr test_case cases[] = {{"arrays_made_by_all", &arrays_made_by_all},
                                {"single_elements", &single_elements},
                                {"xor_updates", &xor_updates},
                                {"sections", &sections},
+                               {"large_sections", &large_sections},
+                               {"answers_wait_for_slots", &answers_wait_for_slots},
                                {"locks", &locks},
                                {"ten_thousand_arrays_made_by_two_pes", &ten_thousand_arrays_made_by_two_pes}};
 

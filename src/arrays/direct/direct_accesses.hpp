@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "arrays/direct/remote_addresses.hpp"
+#include "sched/remote/emulated_link.hpp"
 #include "trireme/detail/arrays/direct_access.hpp"
 #include "trireme/detail/os/unique_function.hpp"
 
@@ -81,7 +82,7 @@ class direct_accesses {
 
   remote_addresses* process_ = nullptr;
   outstanding_requests* messages_ = nullptr;
-  std::optional<emulated_link> link_;
+  std::optional<sched::emulated_link> link_;
   std::unordered_map<std::int32_t, std::uint64_t> readings_;  // ordinary ones under way, by PE
   std::unordered_map<std::int32_t, std::pair<array_id, std::uint32_t>> wanted_;
   std::uint64_t numbers_ = 0;

@@ -11,7 +11,6 @@
 #include <stdexcept>
 
 #include "arena/window.hpp"
-#include "trireme/index.hpp"
 
 namespace tri::arrays {
 namespace {
@@ -118,23 +117,6 @@ bool remote_window::access(remote_access how, const remote_address& where, std::
   // Memory must not be deregistered while an access is under way. seq_cst: the access comes before the second look.
   std::atomic_thread_fence(std::memory_order_seq_cst);
   return of.key.load(std::memory_order_relaxed) == where.key || fails();  // relaxed: the fence orders it
-}
-
-std::int64_t emulated_link::completion_ns(std::int64_t now_ns, std::uint64_t bytes) {
-  constexpr std::uint64_t ns_per_second = 1'000'000'000;
-  const auto begins = std::max(now_ns, free_ns_);
-  const auto moves = options_.bytes_per_second == 0
-                         ? std::uint64_t{0}
-                         : static_cast<std::uint64_t>(static_cast<double>(bytes) * ns_per_second /
-                                                      static_cast<double>(options_.bytes_per_second));
-  free_ns_ = begins + static_cast<std::int64_t>(moves);
-  std::int64_t more = 0;
-  if (options_.reorder_ns > 0) {
-    random_ += 0x9e3779b97f4a7c15U;  // of splitmix64, whose mixer follows
-    more = static_cast<std::int64_t>(objects::finalize_hash(random_) %
-                                     (static_cast<std::uint64_t>(options_.reorder_ns) + 1));
-  }
-  return free_ns_ + options_.latency_ns + more;
 }
 
 }  // namespace tri::arrays

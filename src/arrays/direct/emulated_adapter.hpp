@@ -70,26 +70,4 @@ class remote_window {
   key_table* keys_ = nullptr;
 };
 
-struct link_options {
-  std::int64_t latency_ns = 0;
-  std::uint64_t bytes_per_second = 0;  // 0: no limit
-  std::int64_t reorder_ns = 0;
-};
-
-/// When accesses that begin now are complete: a pure function of the calls before and of the seed.
-class emulated_link {
- public:
-  emulated_link(const link_options& options, std::uint64_t seed) : options_(options), random_(seed) {}
-  bool is_immediate() const {
-    return options_.latency_ns == 0 && options_.bytes_per_second == 0 && options_.reorder_ns == 0;
-  }
-  /// The link moves one after the other, each at its bandwidth; the latency of one overlaps the others.
-  std::int64_t completion_ns(std::int64_t now_ns, std::uint64_t bytes);
-
- private:
-  link_options options_;
-  std::int64_t free_ns_ = 0;  // when it has moved what was begun
-  std::uint64_t random_;
-};
-
 }  // namespace tri::arrays

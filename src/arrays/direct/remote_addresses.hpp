@@ -19,6 +19,7 @@
 #include "arrays/addresses/address_cache.hpp"
 #include "arrays/addresses/registration_table.hpp"
 #include "arrays/direct/emulated_adapter.hpp"
+#include "sched/remote/emulated_link.hpp"
 #include "trireme/detail/arrays/direct_access.hpp"
 #include "trireme/detail/sched/runtime.hpp"
 
@@ -75,7 +76,7 @@ class remote_addresses {
   direct_access_figures figures();
   std::string describe_settings() const;
   std::string describe();
-  const link_options& link() const { return link_; }
+  const sched::link_options& link() const { return link_; }
 
  private:
   struct piece {
@@ -89,7 +90,7 @@ class remote_addresses {
   void acknowledge(const std::optional<outgoing_acknowledgement>& answer);
 
   const sched::runtime& job_;
-  const link_options link_;
+  const sched::link_options link_;
   const chunking chunks_;
   const bool caches_;
   const std::int32_t pid_;  // of this process; here, because it takes a system call

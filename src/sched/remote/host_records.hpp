@@ -26,8 +26,13 @@ struct pe_record {
 /// A number that several threads of a process add to: figures that tests and reports read.
 class shared_figure {
  public:
-  // relaxed, both: nothing is concluded from it about other memory
+  // relaxed, all: nothing is concluded from it about other memory
   void add() { value_.fetch_add(1, std::memory_order_relaxed); }
+  void raise_to(std::uint64_t value) {
+    std::uint64_t before = read();
+    while (before < value && !value_.compare_exchange_weak(before, value, std::memory_order_relaxed)) {
+    }
+  }
   std::uint64_t read() const { return value_.load(std::memory_order_relaxed); }
 
  private:
@@ -44,6 +49,9 @@ struct protocol_figures {
   shared_figure creations;           // with acknowledgements and news of them (creation_fence.hpp)
   shared_figure low_water_marks;     // of broadcasts (objects/collectives/subtree_marks.hpp)
   shared_figure team_messages;       // of collectives of teams
+  shared_figure answers;             // with blocks, to requests of other hosts
+  shared_figure postponed_requests;  // that found no slot for their answer
+  shared_figure most_answers;        // on their way at the same time
 };
 
 /// One process as its host sees it; the root of its window.

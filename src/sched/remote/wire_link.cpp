@@ -66,6 +66,7 @@ struct wire_link::outbound_message {
   int process;  // not used of what goes to all hosts
   packet_header header;
   void* block;
+  release_function release;
 };
 
 /// What waits for creations after it has come.
@@ -88,8 +89,10 @@ wire_link::wire_link(process_runtime& job)
              .first_pe = std::int64_t{job.process()} * job.pes_per_process(),
              .own_pes = job.pes_per_process()},
       services_(services_of_handlers()),
+      most_answers_(static_cast<std::uint32_t>(job.values().answer_slots)),
       deferred_(static_cast<std::size_t>(job.pes_per_process())),
-      creation_fence_(job.own_host().creations, host_tree(job.hosts(), job.host(), 0).children(job.host())) {
+      creation_fence_(job.own_host().creations, host_tree(job.hosts(), job.host(), 0).children(job.host())),
+      network_({.latency_ns = job.values().network_latency_ns, .bytes_per_second = job.values().network_bandwidth}, 0) {
   const wire::wire_choice chosen = chosen_wire(job);
   options_.transports = chosen.transports;
   options_.devices = chosen.devices;
@@ -118,6 +121,8 @@ wire_link::wire_link(process_runtime& job)
 
 wire_link::~wire_link() {
   heartbeat_thread_ = {};  // it makes progress, too
+  for (const delayed_packet& one : delayed_)
+    if (one.body != nullptr) arena::release(one.body);
   arrival_gate_.drop_all([](const arrived_message& one) {
     if (one.message.kind != payload_kind::direct) arena::release(one.message.block().block);
   });
@@ -151,14 +156,14 @@ bool wire_link::takes_memory(const packet_header& header) {
 
 // ---- sending
 
-void wire_link::post(int process, const packet_header& header, void* block) {
+void wire_link::post(int process, const packet_header& header, void* block, release_function release) {
   if (header.to >= reach::creation) own_process_.between_hosts.creations.add();
   try {
     port_->send(
         static_cast<wire::peer_number>(process), header.used(),
         {.block = block,
          .bytes = block == nullptr ? 0 : header.block_bytes,
-         .release = block == nullptr ? nullptr : &release_block,
+         .release = block == nullptr ? nullptr : release,
          .copies = copies_of(process, header),
          .trace =
              (header.flags & wire_message::is_traced) != 0 ? trace_name(header.source, header.trace_number()) : 0});
@@ -204,7 +209,13 @@ void wire_link::post(pe& here, int process, packet_header& header, envelope& mes
   here.counters().sent_to_hosts.add(
       goes_to_all_pes(header.to) ? static_cast<std::uint64_t>(tree_of(header).children(job_.host())) : 1);
   const bool may_leave = header.to != reach::creation && (creation_fence_.is_open() || name_creations(header));
-  const outbound_message one{process, header, block};
+  const bool is_answer = block != nullptr && here.is_serving() && !goes_to_all_pes(header.to);
+  if (is_answer) {
+    // relaxed: see has_free_slot
+    own_process_.between_hosts.most_answers.raise_to(answers_under_way_.fetch_add(1, std::memory_order_relaxed) + 1);
+    own_process_.between_hosts.answers.add();
+  }
+  const outbound_message one{process, header, block, is_answer ? &release_answer : &release_block};
   if (may_leave) [[likely]] {
     leave(one);
   } else {
@@ -234,7 +245,7 @@ void wire_link::hold(const outbound_message& one) {
 }
 
 void wire_link::leave(const outbound_message& one) {
-  if (!goes_to_all_pes(one.header.to)) return post(one.process, one.header, one.block);
+  if (!goes_to_all_pes(one.header.to)) return post(one.process, one.header, one.block, one.release);
   try {
     to_child_hosts(one.header, one.block);
   } catch (const std::exception& error) {  // some have it
@@ -255,8 +266,15 @@ void wire_link::try_flush_outbound() {
 }
 
 void wire_link::drop(const outbound_message& one) {
-  if (one.block != nullptr) arena::release(one.block);
+  if (one.block != nullptr) one.release(one.block);
 }
+
+void wire_link::release_answer(void* block) {
+  arena::release(block);
+  answers_under_way_.fetch_sub(1, std::memory_order_relaxed);  // relaxed: see has_free_slot
+}
+
+void wire_link::count_postponed_request() { own_process_.between_hosts.postponed_requests.add(); }
 
 // Nothing new about creations either: the others drop what they keep, too, and news could be late for their ports.
 void wire_link::drop_waiting() {
@@ -328,7 +346,7 @@ int wire_link::to_child_hosts(const packet_header& header, void* block) {
   for (int i = 0; i < count; ++i) {
     void* const mine =
         block == nullptr || i + 1 == count ? std::exchange(block, nullptr) : copy_of(block, header.block_bytes);
-    post(job_.first_process_of(children[static_cast<std::size_t>(i)]), header, mine);
+    post(job_.first_process_of(children[static_cast<std::size_t>(i)]), header, mine, &release_block);
   }
   if (block != nullptr) arena::release(block);
   return count;
@@ -381,12 +399,13 @@ std::string wire_link::report() const {
       "wire of process {}: messages_sent={} messages_arrived={} packets={} waited={} most_waiting={} dropped={} "
       "memory_limit={} memory_peak={} memory_left={} memory_control_messages={} foreign_packets={} "
       "unchecked_packets={} "
-      "repeated_packets={} foreign_connections={}",
+      "repeated_packets={} foreign_connections={} network_latency_ns={} network_bandwidth={}",
       job_.process(), now.messages_sent, now.messages_arrived,
       now.short_packets + now.eager_sent + now.rendezvous_sent + now.memory_control_messages, now.waited,
       now.most_waiting, now.dropped, options_.message_memory, now.memory_peak,
       counted_.load(std::memory_order_relaxed) - given_back(), now.memory_control_messages, now.foreign_packets,
-      now.unchecked_packets, now.repeated_packets, now.foreign_connections);
+      now.unchecked_packets, now.repeated_packets, now.foreign_connections, job_.values().network_latency_ns,
+      job_.values().network_bandwidth);
 }
 
 void wire_link::abandoned(void* memory) { arena::release(memory); }
@@ -413,6 +432,27 @@ void wire_link::report_peer_failure(wire::peer_number peer, const std::string& w
 }
 
 void wire_link::arrived(wire::peer_number from, std::span<const std::byte> bytes, void* body, std::size_t body_bytes) {
+  if (network_.is_immediate()) [[likely]]
+    return take_packet(from, bytes, body, body_bytes);
+  const std::int64_t due = network_.completion_ns(os::now_ns(), bytes.size() + body_bytes);
+  delayed_.push_back({due, from, {bytes.begin(), bytes.end()}, body, body_bytes});
+  delays_.store(true, std::memory_order_relaxed);  // relaxed: a hint
+}
+
+// Whether there was one.
+bool wire_link::take_delayed() {
+  bool taken = false;
+  for (const std::int64_t now = os::now_ns(); !delayed_.empty() && delayed_.front().due_ns <= now; taken = true) {
+    const delayed_packet one = std::move(delayed_.front());
+    delayed_.pop_front();
+    take_packet(one.from, one.header, one.body, one.body_bytes);
+  }
+  delays_.store(!delayed_.empty(), std::memory_order_relaxed);  // relaxed: a hint
+  return taken;
+}
+
+void wire_link::take_packet(wire::peer_number from, std::span<const std::byte> bytes, void* body,
+                            std::size_t body_bytes) {
   packet_header header;
   std::string fault = decode_wire_message(rules_, bytes, body_bytes, header);
   // What at_host makes of it is an address: never taken from a message.
@@ -501,7 +541,7 @@ bool wire_link::serve(int destination, envelope& message) {
   auto& waiting = deferred_[static_cast<std::size_t>(destination % job_.pes_per_process())];
   // relaxed: see expect_ends. acquire: what those have done. pairs: wire_link.deferred
   if (here != nullptr && !ending_.load(std::memory_order_relaxed) && waiting.load(std::memory_order_acquire) == 0 &&
-      services_[message.handler](*here, message, destination)) {
+      has_free_slot() && services_[message.handler](*here, message, destination)) {
     here->serve(destination, message);
     return true;
   }
@@ -541,10 +581,11 @@ bool wire_link::flush_arrivals() {
 
 // Another process of the host puts creations into the inboxes, and rings.
 bool wire_link::polled() {
+  const bool delayed = !delayed_.empty() && take_delayed();
   if (arrival_gate_.is_empty()) [[likely]]
-    return false;
+    return delayed;
   try {
-    return flush_arrivals();
+    return flush_arrivals() || delayed;
   } catch (const std::exception& error) {
     job_.fail(
         fmt::format("process {} cannot take a message that waited for a creation: {}", job_.process(), error.what()));
@@ -567,7 +608,7 @@ void wire_link::acknowledge_to_parent(std::uint32_t collection, std::uint32_t so
   thanks.collection = collection;
   thanks.source = source;
   std::lock_guard guard(departing_);
-  if (!drops_outbound_) post(parent == root ? creator : job_.first_process_of(parent), thanks, nullptr);
+  if (!drops_outbound_) post(parent == root ? creator : job_.first_process_of(parent), thanks, nullptr, nullptr);
 }
 
 void wire_link::creation_acknowledged(const packet_header& thanks) {

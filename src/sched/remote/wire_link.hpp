@@ -10,15 +10,19 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <memory>
 #include <mutex>
 #include <span>
 #include <string>
 #include <thread>
+#include <vector>
 
 #include "sched/remote/arrival_gate.hpp"
 #include "sched/remote/creation_fence.hpp"
+#include "sched/remote/emulated_link.hpp"
 #include "sched/remote/host_tree.hpp"
 #include "sched/remote/wire_message.hpp"
 #include "trace/process_trace.hpp"
@@ -71,6 +75,13 @@ class wire_link final : private wire::port_user {
     // release: what it did comes before requests that others serve from now on. pairs: wire_link.deferred
     deferred_[static_cast<std::size_t>(local_pe)].fetch_sub(1, std::memory_order_release);
   }
+  /// Answers to requests of other hosts: each of more than a cell takes a slot until it has left. While there is none,
+  /// requests wait: those keep their part of the message memory, so that others follow only while there is some.
+  bool has_free_slot() const {
+    // relaxed: a bound; memory comes and goes by the wire
+    return answers_under_way_.load(std::memory_order_relaxed) < most_answers_;
+  }
+  void count_postponed_request();
   /// All that was sent is out; after drop_waiting.
   bool is_idle() const { return port_->is_idle(); }
   std::span<const std::byte> address() const { return port_->address(); }
@@ -97,11 +108,16 @@ class wire_link final : private wire::port_user {
   void resign_as_poller() { has_poller_.store(false, std::memory_order_seq_cst); }
   bool has_poller() const { return has_poller_.load(std::memory_order_seq_cst); }
   /// True: `wake_descriptor` becomes readable when there is something to do. False: call `progress` first.
-  bool prepare_sleep() { return !creation_fence_.holds_something() && port_->prepare_sleep(); }
+  bool prepare_sleep() {
+    // relaxed: a hint; see sleep_at_most
+    return !creation_fence_.holds_something() && !delays_.load(std::memory_order_relaxed) && port_->prepare_sleep();
+  }
   int wake_descriptor() const { return port_->wake_descriptor(); }
   /// No longer than the transport allows, and than `limit_ns` (negative: no limit).
   std::int64_t sleep_at_most(std::int64_t limit_ns) const {
-    const std::int64_t of_wire_ns = port_->longest_sleep_ns();
+    constexpr std::int64_t ns_of_ms = 1'000'000;
+    // Another thread may take what will be due, and compute then.
+    const std::int64_t of_wire_ns = network_.is_immediate() ? port_->longest_sleep_ns() : ns_of_ms;
     if (of_wire_ns < 0 || limit_ns < 0) return std::max(of_wire_ns, limit_ns);
     return std::min(of_wire_ns, limit_ns);
   }
@@ -117,6 +133,8 @@ class wire_link final : private wire::port_user {
   void arrived(wire::peer_number from, std::span<const std::byte> header, void* body, std::size_t bytes) override;
   bool polled() override;
   void abandoned(void* memory) override;
+  void take_packet(wire::peer_number from, std::span<const std::byte> header, void* body, std::size_t bytes);
+  bool take_delayed();
   void peer_failed(wire::peer_number peer, const std::string& why) override;
   void timed_out(wire::peer_number peer, const std::string& why) override { report_peer_failure(peer, why); }
   void report_peer_failure(wire::peer_number peer, const std::string& why);
@@ -125,8 +143,16 @@ class wire_link final : private wire::port_user {
   std::uint64_t given_back() const;
 
   using packet_header = wire_message;
+  using release_function = void (*)(void* block);
   struct outbound_message;
   struct arrived_message;
+  struct delayed_packet {
+    std::int64_t due_ns;
+    wire::peer_number from;
+    std::vector<std::byte> header;
+    void* body;
+    std::size_t body_bytes;
+  };
   void take(wire::peer_number from, const packet_header& header, const envelope& message);
   void place(reach to, int destination, envelope message);
   void take_creation(const packet_header& header, envelope& message, int children);
@@ -134,7 +160,8 @@ class wire_link final : private wire::port_user {
   std::uint32_t creations_in_inboxes(std::uint32_t host) const;
   void post(pe& here, int process, packet_header& header, envelope& message);
   void post_to_hosts(pe& here, packet_header& header, envelope& message);
-  void post(int process, const packet_header& header, void* block);
+  void post(int process, const packet_header& header, void* block, release_function release);
+  static void release_answer(void* block);
   bool name_creations(packet_header& header) const;
   void hold(const outbound_message& one);
   void leave(const outbound_message& one);
@@ -162,6 +189,9 @@ class wire_link final : private wire::port_user {
   const std::vector<message_form> forms_;
   const wire_message_rules rules_;
   const std::vector<service_function> services_;  // by handler
+  const std::uint32_t most_answers_;
+  // Of the only link of this process: a block comes back without its owner.
+  static inline std::atomic<std::uint32_t> answers_under_way_{0};
   // Requests that wait at each of this process's PEs; counted up by the thread that makes progress.
   std::vector<std::atomic<std::uint32_t>> deferred_;
   std::atomic<bool> ending_{false};
@@ -174,6 +204,9 @@ class wire_link final : private wire::port_user {
   remote_creations<> remote_creations_;         // by the thread that makes progress
   relayed_creations relayed_creations_;         // by the thread that makes progress
   arrival_gate<arrived_message> arrival_gate_;  // by the thread that makes progress
+  emulated_link network_;                       // the next three by the thread that makes progress
+  std::deque<delayed_packet> delayed_;          // those of the emulated network, the first due first
+  std::atomic<bool> delays_{false};             // there are some
   std::unique_ptr<wire::port> port_;
   std::jthread failure_report_thread_;  // of the first failure
   std::jthread heartbeat_thread_;

@@ -114,7 +114,7 @@ class halo_get final : public section_transfer {
   /// `plan`: of the array.
   halo_get(promise<void> done, std::shared_ptr<typed_array<N>> array, const halo_plan<N>& plan)
       : section_transfer(done), array_(std::move(array)), plan_(plan) {}
-  void unpack(std::int32_t pe, const std::byte* bytes, std::size_t count) override {
+  void unpack(std::int32_t pe, std::uint64_t, const std::byte* bytes, std::size_t count) override {
     if (array_->own_piece() == nullptr) return;  // freed
     const auto neighbour = std::ranges::find(plan_.neighbours, pe, &halo_plan<N>::neighbour::pe);
     const std::size_t size = array_->bytes_of_element();

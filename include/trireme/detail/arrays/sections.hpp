@@ -1,7 +1,8 @@
 // Sections: boxes of elements, copied where they are directly accessible, packed into one message for each PE that has
-// a part elsewhere.
+// a part elsewhere; large parts into several, so that one is packed while another travels and a third is unpacked.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -10,6 +11,7 @@
 #include <span>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "trireme/buffer.hpp"
 #include "trireme/detail/arrays/requests.hpp"
@@ -50,6 +52,28 @@ void copy_box(std::byte* to, const position<N>& to_strides, const std::byte* fro
   }
 }
 
+/// Calls f(band) for `count` bands of a box or a few more, alike but for an index of a dimension, one behind the other
+/// in the order of its elements; for fewer if it has fewer elements.
+template <int N, class F>
+void for_each_band(const region<N>& box, std::int64_t count, F&& f) {
+  const position<N> extents = box.extents();
+  int cut = 0;  // the dimension that is cut; of those before it each index has bands of its own
+  std::int64_t before = 1;
+  while (cut < N - 1 && before * extents[cut] < count) before *= extents[cut++];
+  const std::int64_t bands =
+      std::clamp<std::int64_t>((count + before - 1) / before, 1, std::max<std::int64_t>(1, extents[cut]));
+  position<N> at;
+  do
+    for (std::int64_t band = 0; band < bands; ++band) {
+      region<N> part = box;
+      for (int d = 0; d < cut; ++d) part.last[d] = (part.first[d] += at[d]) + 1;
+      part.last[cut] = box.first[cut] + extents[cut] * (band + 1) / bands;
+      part.first[cut] = box.first[cut] + extents[cut] * band / bands;
+      f(part);
+    }
+  while (next_position(at, extents, cut));
+}
+
 /// Calls f(position of its first element, length) for each row of a box.
 template <int N, class F>
 void for_each_row(const position<N>& extents, F&& f) {
@@ -77,6 +101,30 @@ std::size_t bytes_of_section(const layout<N>& where, const region<N>& box, std::
                              std::size_t bytes_of_element) {
   return static_cast<std::size_t>(
       for_each_packed_part(where, box, pe, bytes_of_element, [](const tile_piece<N>&, std::int64_t) {}));
+}
+/// What one message of a section carries at most, if its rows allow that: more would be packed, sent and unpacked one
+/// after the other, and be held in memory meanwhile.
+constexpr std::int64_t most_bytes_of_message = std::int64_t{128} << 10;
+constexpr std::int64_t most_messages_of_section = 1 << 20;
+
+/// Calls f(band) for the boxes that together hold the part of a section on one PE, each for a message of its own.
+template <int N, class F>
+void for_each_message(const layout<N>& where, const region<N>& box, std::int32_t pe, std::size_t bytes_of_element,
+                      F&& f) {
+  region<N> bounds(box.last, box.first);
+  const std::int64_t bytes =
+      for_each_packed_part(where, box, pe, bytes_of_element, [&](const tile_piece<N>& part, std::int64_t) {
+        const position<N> at = position_of(part.region_offset, box.extents());
+        for (int d = 0; d < N; ++d) {
+          bounds.first[d] = std::min(bounds.first[d], box.first[d] + at[d]);
+          bounds.last[d] = std::max(bounds.last[d], box.first[d] + at[d] + part.extents[d]);
+        }
+      });
+  if (bytes <= most_bytes_of_message) return f(box);
+  const std::int64_t messages = (bytes + most_bytes_of_message - 1) / most_bytes_of_message;
+  for_each_band(bounds, std::min(messages, most_messages_of_section), [&](const region<N>& band) {
+    if (bytes_of_section(where, band, pe, bytes_of_element) != 0) f(band);
+  });
 }
 /// `from(part)`: where its first element is; `strides`: of the elements there.
 template <int N, class From>
@@ -146,7 +194,9 @@ class section_transfer {
   section_transfer(const section_transfer&) = delete;
   section_transfer& operator=(const section_transfer&) = delete;
   virtual ~section_transfer() = default;
-  virtual void unpack(std::int32_t pe, const std::byte* bytes, std::size_t count) = 0;
+  /// The part with the number that went with its request, from a PE.
+  virtual void unpack(std::int32_t pe, std::uint64_t part, const std::byte* bytes, std::size_t count) = 0;
+  /// One answer more.
   void expect() { ++expected_; }
   bool take_answer(const std::string& fault) {
     if (fault_.empty()) fault_ = fault;
@@ -165,8 +215,10 @@ class section_transfer {
   std::string fault_;
 };
 
-/// Enters it into the table of this PE; its number goes with the requests.
+/// Enters it into the table of this PE; its number goes with the requests, with that of a part above it.
 std::uint64_t add_transfer(std::unique_ptr<section_transfer> transfer);
+constexpr int bits_of_transfer = 40;
+static_assert(most_messages_of_section < std::int64_t{1} << (64 - bits_of_transfer));
 /// The answers.
 void take_section(std::uint64_t number, std::int32_t pe, buffer<std::byte> bytes);
 void take_acknowledgement(std::uint64_t number, std::string fault);
@@ -177,26 +229,35 @@ void take_fault_of_section(std::uint64_t number, std::string fault, std::int32_t
 template <int N>
 class section_get final : public section_transfer {
  public:
+  /// `array`: as any PE has it.
   section_get(promise<void> done, std::shared_ptr<const typed_array<N>> array, const region<N>& box, std::byte* to)
       : section_transfer(done), array_(std::move(array)), box_(box), to_(to) {}
-  void unpack(std::int32_t pe, const std::byte* bytes, std::size_t count) override {
+  /// Asks a PE for its part, directly or by requests; one answer of it is expected already. `array`: as this PE has it.
+  void ask(std::uint64_t number, std::int32_t pe, typed_array<N>& array);
+  void unpack(std::int32_t pe, std::uint64_t part, const std::byte* bytes, std::size_t count) override {
     const std::size_t size = array_->bytes_of_element();
-    const auto to = [&](const tile_piece<N>& part) {
-      return to_ + part.region_offset * static_cast<std::int64_t>(size);
+    const position<N> strides = row_major_strides(box_.extents());
+    if (part >= parts_.size()) refuse("an answer has the number of no part of its section");
+    const region<N>& band = parts_[part];
+    const auto to = [&](const tile_piece<N>& piece) {
+      const position<N> in_band = position_of(piece.region_offset, band.extents());
+      return to_ + (dot(band.first, strides) - dot(box_.first, strides) + dot(in_band, strides)) *
+                       static_cast<std::int64_t>(size);
     };
-    unpack_section(array_->where(), box_, pe, size, row_major_strides(box_.extents()), to, bytes, count);
+    unpack_section(array_->where(), band, pe, size, strides, to, bytes, count);
   }
 
  private:
   std::shared_ptr<const typed_array<N>> array_;
   region<N> box_;
   std::byte* to_;
+  std::vector<region<N>> parts_;  // by their numbers
 };
 
 class section_put final : public section_transfer {
  public:
   using section_transfer::section_transfer;
-  void unpack(std::int32_t, const std::byte*, std::size_t) override {}
+  void unpack(std::int32_t, std::uint64_t, const std::byte*, std::size_t) override {}
 };
 
 /// The array as one of N dimensions whose region `box` is; null, and a fault: it is another.
@@ -243,20 +304,25 @@ void serve_section_get_with_address(asked_array id, std::int32_t source, region<
     tri::send<&take_section_and_address>(source, number, address, pack_own_part(*typed, box, owner, piece));
   });
 }
-/// Asks for a part of a section, directly or by a request.
 template <int N>
-void request_section(std::int32_t pe, typed_array<N>& array, const region<N>& box, std::byte* to,
-                     std::uint64_t number) {
-  if (array.direct() == nullptr) {
-    request<&serve_section_get<N>>(pe, array, box, number);
-  } else {
+void section_get<N>::ask(std::uint64_t number, std::int32_t pe, typed_array<N>& array) {
+  std::uint32_t wanted = no_chunk;
+  if (array.direct() != nullptr) {
     direct_attempt attempt;
-    if (const section_runs runs(array.where(), box, pe, array.bytes_of_element(), to); !runs.are_too_many())
+    if (const section_runs runs(array.where(), box_, pe, array.bytes_of_element(), to_); !runs.are_too_many())
       attempt = begin_get(array, pe, runs.all(), [number] { take_acknowledgement(number, {}); });
     if (attempt.has_begun) return;
-    request<&serve_section_get_with_address<N>>(pe, array, box, number, attempt.wanted);
-    note_reading(array, pe);
+    wanted = attempt.wanted;
   }
+  bool is_first = true;
+  for_each_message(array.where(), box_, pe, array.bytes_of_element(), [&](const region<N>& band) {
+    if (!std::exchange(is_first, false)) expect();
+    const std::uint64_t part = number | std::uint64_t{parts_.size()} << bits_of_transfer;
+    parts_.push_back(band);
+    if (array.direct() == nullptr) return request<&serve_section_get<N>>(pe, array, band, part);
+    request<&serve_section_get_with_address<N>>(pe, array, band, part, std::exchange(wanted, no_chunk));
+    note_reading(array, pe);
+  });
   // On this host later stores could be direct, and overtake it.
   if (array.is_on_this_host(pe)) note_unfenced(pe);
 }

@@ -59,6 +59,8 @@ class pe {
   runtime& job() const { return owner_; }
   /// The PE for which a request is being served (handler_row::may_be_served): this one, or another of its process.
   int serves() const { return serves_; }
+  /// A request of another host is being served: what it sends is the answer.
+  bool is_serving() const { return is_serving_; }
   pe_record& record() const { return record_; }
   counter_block& counters() const { return counters_; }
   bool is_in_this_process(int destination) const {
@@ -194,6 +196,7 @@ class pe {
   bool running_own_ = false;  // the first message of local_ runs
   bool main_program_counts_ = false;
   int serves_ = number_;
+  bool is_serving_ = false;
 
  private:
   inbox_slot claim_in(inbox_shared& inbox);
