@@ -11,7 +11,7 @@ enum class allocator_kind : std::uint8_t { caches, locked };
 enum class communication_thread : std::uint8_t { off, on, funnelled };
 enum class wire_library : std::uint8_t { automatic, tcp, ucx, mpi };  // "auto" is a keyword
 // Direct access to array memory of other hosts, and how much of it is registered at once (arrays/addresses).
-enum class remote_memory_access : std::uint8_t { off, emulated };
+enum class remote_memory_access : std::uint8_t { off, emulated, ucx };
 enum class registration_choice : std::uint8_t { everything, chunks };
 enum class idle_policy : std::uint8_t { automatic, spin, yield, sleep };  // "auto" is a keyword
 

@@ -26,7 +26,7 @@ using words = global_array<std::int64_t, 1>;
 
 const config::configuration& settings() { return sched::this_pe().job().values(); }
 bool caches() {
-  return settings().rma == config::remote_memory_access::emulated && settings().rma_cache_entries > 0 &&
+  return settings().rma != config::remote_memory_access::off && settings().rma_cache_entries > 0 &&
          sched::this_pe().job().hosts() > 1;
 }
 /// Pieces can be registered.
@@ -47,6 +47,8 @@ void end_of_case() {
     check(figures().most_registered_bytes <= limit, "no more is registered than the limit allows");
   if (caches())
     check(figures().cached <= static_cast<std::uint64_t>(settings().rma_cache_entries), "the cache keeps its size");
+  const arrays::direct_access_figures now = figures();
+  check_equal(now.kept_keys, settings().rma == config::remote_memory_access::ucx ? now.cached : 0U);
   barrier().get();
 }
 

@@ -13,6 +13,8 @@
 #include <stdexcept>
 #include <vector>
 
+#include "os/unique_fd.hpp"
+
 namespace tri::arrays {
 namespace {
 
@@ -23,7 +25,7 @@ class owner {
       : file_(memfd_create("trireme-test", MFD_CLOEXEC)),
         begin_(map(file_.get())),
         keys_(new(begin_ + memory_bytes) key_table),
-        adapter_(*keys_, begin_, limits) {}
+        adapter_(*keys_, begin_, file_.get(), limits) {}
   ~owner() { munmap(begin_, file_bytes); }
   owner(const owner&) = delete;
   owner& operator=(const owner&) = delete;

@@ -13,7 +13,7 @@ constexpr std::size_t most_entries_ever = std::size_t{1} << 24U;
 }  // namespace
 
 address_cache::address_cache(std::size_t hosts, const address_cache_options& options)
-    : hosts_(hosts), is_on_(options.is_on), caches_puts_(options.caches_puts) {
+    : hosts_(hosts), is_on_(options.is_on), caches_puts_(options.caches_puts), dropped_(options.dropped) {
   if (options.most_entries == 0 || options.most_entries > most_entries_ever)
     throw std::invalid_argument("address cache: " + std::to_string(options.most_entries) + " entries; it has 1 to " +
                                 std::to_string(most_entries_ever) + ", or is turned off");
@@ -44,23 +44,28 @@ void address_cache::release(cache_entry_number number) {
   first_free_ = number;
 }
 
+void address_cache::drop(cache_entry_number number) {
+  if (dropped_) dropped_(entries_[number].key, entries_[number].where);
+  release(number);
+}
+
 bool address_cache::evict() {
   cache_entry_number victim = oldest_;
   while (victim != none && entries_[victim].uses > 0) victim = entries_[victim].newer;
   if (victim == none) return false;
   hide(slot_of(entries_[victim].key));
-  release(victim);
+  drop(victim);
   ++count_.evictions;
   return true;
 }
 
-void address_cache::on_reply(host_number from, const reply_address& reply) {
+bool address_cache::on_reply(host_number from, const reply_address& reply) {
   if (from >= hosts_)
     throw address_protocol_error(from, reply.array, reply.chunk, "there are only " + std::to_string(hosts_) + " hosts");
-  if (!is_on_) return;
+  if (!is_on_) return false;
   if (reply.epoch < seen_epoch(from)) {
     ++count_.late_replies;
-    return;
+    return false;
   }
   const address_key key{.array = reply.array, .host = from, .chunk = reply.chunk};
   if (const cache_entry_number found = slots_[slot_of(key)]; found != none) {
@@ -69,11 +74,11 @@ void address_cache::on_reply(host_number from, const reply_address& reply) {
                                    "an address with key " + std::to_string(reply.where.key) + ", but that with key " +
                                        std::to_string(entries_[found].where.key) + " was not invalidated");
     make_newest(found);
-    return;
+    return false;
   }
   if (first_free_ == none && !evict()) {
     ++count_.all_in_use;
-    return;
+    return false;
   }
   const cache_entry_number added = first_free_;
   first_free_ = entries_[added].older;
@@ -84,6 +89,7 @@ void address_cache::on_reply(host_number from, const reply_address& reply) {
   link(added);
   ++size_;
   ++count_.insertions;
+  return true;
 }
 
 std::optional<outgoing_acknowledgement> address_cache::on_invalidation(host_number from, const invalidation& message) {
@@ -102,7 +108,7 @@ std::optional<outgoing_acknowledgement> address_cache::on_invalidation(host_numb
       ++leaving_;
       return std::nullopt;
     }
-    release(found);
+    drop(found);
   }
   return outgoing_acknowledgement{.to = from,
                                   .what = {.array = message.array, .chunk = message.chunk, .epoch = message.epoch}};
@@ -115,7 +121,7 @@ std::optional<outgoing_acknowledgement> address_cache::end_use(cache_entry_numbe
   if (--of.uses > 0 || !of.is_leaving) return std::nullopt;
   const outgoing_acknowledgement answer{
       .to = of.key.host, .what = {.array = of.key.array, .chunk = of.key.chunk, .epoch = of.invalidated}};
-  release(number);
+  drop(number);
   --leaving_;
   return answer;
 }

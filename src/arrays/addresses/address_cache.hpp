@@ -10,6 +10,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <limits>
 #include <optional>
 #include <unordered_map>
@@ -33,6 +34,8 @@ struct address_cache_options {
   std::size_t most_entries = 100;
   bool is_on = true;
   bool caches_puts = true;  // false: puts use the ordinary path, for transports where that is faster
+  /// The address is used by no operation, and by no later one unless it comes again. Does not call the cache.
+  std::function<void(const address_key&, const remote_address&)> dropped = {};
 };
 
 using cache_entry_number = std::uint32_t;
@@ -75,7 +78,8 @@ class address_cache {
 
   /// Whether a request should ask the target for the address. If not, the target need not register anything for it.
   bool wants_address(remote_access access) const { return is_on_ && (caches_puts_ || access == remote_access::get); }
-  void on_reply(host_number from, const reply_address& reply);
+  /// Whether the address was not here, and was taken.
+  bool on_reply(host_number from, const reply_address& reply);
   /// The acknowledgement, if it can be sent now; otherwise end_use returns it.
   [[nodiscard]] std::optional<outgoing_acknowledgement> on_invalidation(host_number from, const invalidation& message);
 
@@ -148,6 +152,7 @@ class address_cache {
   }
   void hide(std::size_t slot);
   void release(cache_entry_number number);
+  void drop(cache_entry_number number);
   bool evict();
 
   std::vector<entry> entries_;
@@ -162,6 +167,7 @@ class address_cache {
   std::size_t leaving_ = 0;
   bool is_on_;
   bool caches_puts_;
+  std::function<void(const address_key&, const remote_address&)> dropped_;
   counters count_;
 };
 

@@ -1,6 +1,7 @@
 #include "arrays/direct/direct_accesses.hpp"
 
 #include <algorithm>
+#include <exception>
 
 #include "arrays/outstanding_requests.hpp"
 #include "os/clock.hpp"
@@ -13,6 +14,15 @@ namespace {
 
 pe_local<direct_accesses> accesses;  // NOLINT(cert-err58-cpp): registration before main, as of all variables of a PE
 
+adapter_access access_of(remote_access how, const remote_addresses::use& with, std::byte* local, std::uint64_t bytes) {
+  return {.how = how,
+          .through = with.through,
+          .where = with.of.where,
+          .offset = with.offset,
+          .local = local,
+          .bytes = bytes};
+}
+
 void serve_time_is_up(sched::pe&, sched::envelope& message) { accesses->time_is_up(message.element); }
 const std::uint32_t time_is_up_handler =
     sched::register_handler(&serve_time_is_up, "end of a direct access", nullptr, nullptr, nullptr, nullptr, nullptr,
@@ -23,8 +33,10 @@ const std::uint32_t time_is_up_handler =
 direct_accesses* direct_accesses::here() {
   direct_accesses& found = *accesses;
   if (found.process_ != nullptr) return &found;
-  found.process_ = remote_addresses::of_process();
-  if (found.process_ == nullptr) return nullptr;
+  remote_addresses* const process = remote_addresses::of_process();
+  if (process == nullptr) return nullptr;
+  found.port_ = process->open_port();
+  found.process_ = process;
   found.messages_ = &outstanding_requests::here();
   found.link_.emplace(found.process_->link(), static_cast<std::uint64_t>(sched::this_pe().number()));
   return &found;
@@ -62,8 +74,18 @@ direct_attempt direct_accesses::prepare(remote_access how, const local_array& ar
   return {.has_begun = true};
 }
 
+// A refusal ends the job: then the protocols have lost track of a key, or the target is gone.
+void direct_accesses::access(std::span<const adapter_access> accesses) {
+  try {
+    port_->carry_out(accesses);
+  } catch (const std::exception& error) {
+    refuse(error.what());
+  }
+}
+
 void direct_accesses::carry_out(operation& one) {
-  process_->access(one.with, one.how, one.local, one.bytes);
+  const adapter_access how[] = {access_of(one.how, one.with, one.local, one.bytes)};
+  access(how);
   process_->end_use(one.with, one.how, true);
   if (one.of != nullptr && --one.of->unfinished == 0) one.of->ended();
 }
@@ -127,6 +149,15 @@ direct_attempt direct_accesses::begin(remote_access how, const local_array& arra
   std::vector<operation> made;
   const direct_attempt attempt = prepare(how, array, pe, runs, made);
   if (!attempt.has_begun) return attempt;
+  if (link_->is_immediate()) {  // those of a section overlap each other, and nothing else
+    std::vector<adapter_access> all;
+    all.reserve(made.size());
+    for (const operation& one : made) all.push_back(access_of(how, one.with, one.local, one.bytes));
+    access(all);
+    for (const operation& one : made) process_->end_use(one.with, how, true);
+    ended();
+    return attempt;
+  }
   const auto whole = std::make_shared<transfer>(transfer{made.size() + 1, std::move(ended)});
   for (operation& one : made) {
     one.of = whole;
@@ -149,7 +180,8 @@ direct_attempt direct_accesses::get_now(const local_array& array, std::int32_t p
     const std::int64_t due = link_->completion_ns(os::now_ns(), run.bytes);
     while (os::now_ns() < due) os::cpu_relax();
   }
-  process_->access(*use, remote_access::get, run.local, run.bytes);
+  const adapter_access how[] = {access_of(remote_access::get, *use, run.local, run.bytes)};
+  access(how);
   process_->end_use(*use, remote_access::get, true);
   return {.has_begun = true};
 }

@@ -74,6 +74,7 @@ class direct_accesses {
   bool may_access(remote_access how, const local_array& array, std::int32_t pe) const;
   direct_attempt prepare(remote_access how, const local_array& array, std::int32_t pe, std::span<const direct_run> runs,
                          std::vector<operation>& made);
+  void access(std::span<const adapter_access> accesses);
   void carry_out(operation& one);
   void start(operation one);
   void end(std::map<std::uint64_t, operation>::iterator one);
@@ -81,6 +82,7 @@ class direct_accesses {
   void end_those(Which&& which);
 
   remote_addresses* process_ = nullptr;
+  std::unique_ptr<access_port> port_;
   outstanding_requests* messages_ = nullptr;
   std::optional<sched::emulated_link> link_;
   std::unordered_map<std::int32_t, std::uint64_t> readings_;  // ordinary ones under way, by PE

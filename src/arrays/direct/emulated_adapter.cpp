@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -11,6 +12,7 @@
 #include <stdexcept>
 
 #include "arena/window.hpp"
+#include "os/unique_fd.hpp"
 
 namespace tri::arrays {
 namespace {
@@ -36,10 +38,36 @@ void copy_bytes(std::byte* to, const std::byte* from, std::size_t bytes) {
   std::memcpy(to, from, bytes);
 }
 
+/// Where another process finds memory and keys of this one.
+struct file_of_process {
+  std::uint64_t key_table;  // from the first byte of the file
+  std::int32_t pid;
+  std::int32_t file;
+};
+
+/// It has no state: the windows take any thread.
+class emulated_port final : public access_port {
+ public:
+  void carry_out(std::span<const adapter_access> accesses) override {
+    for (const adapter_access& one : accesses) {
+      const auto& window = *static_cast<const remote_window*>(one.through.peer);
+      if (!window.access(one.how, one.where, one.offset, one.local, one.bytes)) [[unlikely]]
+        throw std::runtime_error(fmt::format("a direct {} of {} bytes at {} has the key {}, which is not valid there",
+                                             one.how == remote_access::get ? "get" : "put", one.bytes,
+                                             one.where.address + one.offset, one.where.key));
+    }
+  }
+};
+
 }  // namespace
 
-emulated_adapter::emulated_adapter(key_table& keys, const std::byte* file_begin, const registration_limits& limits)
-    : keys_(keys), file_begin_(reinterpret_cast<std::uintptr_t>(file_begin)), registration_(limits) {
+emulated_adapter::emulated_adapter(key_table& keys, const std::byte* file_begin, int file,
+                                   const registration_limits& limits)
+    : keys_(keys),
+      file_begin_(reinterpret_cast<std::uintptr_t>(file_begin)),
+      file_(file),
+      pid_(getpid()),
+      registration_(limits) {
   for (std::size_t i = key_table::slots; i-- > 0;) free_.push_back(static_cast<std::uint32_t>(i));
 }
 
@@ -66,6 +94,26 @@ void emulated_adapter::deregister_memory(const remote_address& where) {
   }
   registration_.deregister_memory({.address = where.address, .key = where.key / key_table::slots});
 }
+
+adapter_bytes emulated_adapter::bytes_for(const remote_address&) {
+  return bytes_of(
+      file_of_process{.key_table = reinterpret_cast<std::uintptr_t>(&keys_) - file_begin_, .pid = pid_, .file = file_});
+}
+
+void emulated_adapter::learn(int process, const remote_address&, const adapter_bytes& bytes) {
+  std::unique_ptr<remote_window>& window = windows_[process];
+  if (window != nullptr) return;
+  const auto at = plain_of<file_of_process>(bytes);
+  window = std::make_unique<remote_window>(at.pid, at.file, at.key_table);
+}
+
+reachable_memory emulated_adapter::find(int process, const remote_address& where) const {
+  return {.peer = windows_.find(process)->second.get(), .key = where.key};
+}
+
+void emulated_adapter::forget(int, const remote_address&) {}
+
+std::unique_ptr<access_port> emulated_adapter::open_port() { return std::make_unique<emulated_port>(); }
 
 remote_window::remote_window(std::int32_t pid, std::int32_t file, std::uint64_t key_table_offset) {
   const std::string path = fmt::format("/proc/{}/fd/{}", pid, file);

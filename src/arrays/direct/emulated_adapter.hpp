@@ -7,12 +7,15 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
+#include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "arrays/addresses/address_cache.hpp"
 #include "arrays/addresses/emulated_registration.hpp"
-#include "os/unique_fd.hpp"
+#include "arrays/direct/remote_memory_adapter.hpp"
 
 namespace tri::arrays {
 
@@ -28,25 +31,6 @@ struct key_table {
   slot slot_of[slots];
 
   slot& of(registration_key key) { return slot_of[key % slots]; }
-};
-
-/// The owner's side. Addresses count from the first byte of its memory file. One thread at a time.
-class emulated_adapter final : public memory_registrar {
- public:
-  /// `keys` is in that memory file, and outlives this; `file_begin`: where its first byte is mapped here.
-  emulated_adapter(key_table& keys, const std::byte* file_begin, const registration_limits& limits);
-
-  registration_limits limits() const override { return registration_.limits(); }
-  std::optional<remote_address> register_memory(std::uint64_t begin, std::uint64_t bytes) override;
-  void deregister_memory(const remote_address& where) override;
-  const emulated_registration::counters& count() const { return registration_.count(); }
-  std::uint64_t errors() const { return keys_.errors.load(std::memory_order_relaxed); }  // relaxed: a figure
-
- private:
-  key_table& keys_;
-  const std::uint64_t file_begin_;
-  emulated_registration registration_;
-  std::vector<std::uint32_t> free_;  // slots
 };
 
 /// The memory file of another process of this machine, as the adapter of this process accesses it. Any thread.
@@ -68,6 +52,39 @@ class remote_window {
   std::byte* begin_ = nullptr;
   std::size_t bytes_ = 0;
   key_table* keys_ = nullptr;
+};
+
+/// Addresses count from the first byte of the owner's memory file.
+class emulated_adapter final : public remote_memory_adapter {
+ public:
+  /// `keys` is in that memory file, and outlives this; `file_begin`: where its first byte is mapped here.
+  emulated_adapter(key_table& keys, const std::byte* file_begin, int file, const registration_limits& limits);
+
+  registration_limits limits() const override { return registration_.limits(); }
+  std::optional<remote_address> register_memory(std::uint64_t begin, std::uint64_t bytes) override;
+  void deregister_memory(const remote_address& where) override;
+  adapter_bytes bytes_for(const remote_address& where) override;
+  std::uint64_t most_registered_bytes() const override { return registration_.count().most_bytes; }
+  std::uint64_t invalid_accesses() const override { return errors() + registration_.count().errors; }
+  const emulated_registration::counters& count() const { return registration_.count(); }
+  std::uint64_t errors() const { return keys_.errors.load(std::memory_order_relaxed); }  // relaxed: a figure
+
+  void learn(int process, const remote_address& where, const adapter_bytes& bytes) override;
+  reachable_memory find(int process, const remote_address& where) const override;
+  void forget(int process, const remote_address& where) override;
+  std::size_t known_addresses() const override { return 0; }  // it looks keys up at the owner
+  std::unique_ptr<access_port> open_port() override;
+  std::string describe() const override { return "emulated"; }
+
+ private:
+  key_table& keys_;
+  const std::uint64_t file_begin_;
+  const std::int32_t file_;
+  const std::int32_t pid_;  // of this process; here, because it takes a system call
+  emulated_registration registration_;
+  std::vector<std::uint32_t> free_;  // slots
+
+  std::unordered_map<int, std::unique_ptr<remote_window>> windows_;  // by process; stay until the end
 };
 
 }  // namespace tri::arrays

@@ -1,11 +1,8 @@
 #include "arrays/direct/remote_addresses.hpp"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <limits>
-#include <new>
 #include <stdexcept>
 #include <tuple>
 
@@ -44,8 +41,6 @@ void send_note(int pe, std::uint32_t handler, const address_note& note) {
                        objects::pack_arguments<note_arguments>(here, here.is_in_this_process(pe), false, note));
 }
 
-std::uint64_t limit_of(std::size_t bytes) { return bytes == 0 ? std::numeric_limits<std::uint64_t>::max() : bytes; }
-
 chunking chunking_of(const config::configuration& values) {
   return {.strategy = values.rma_registration == config::registration_choice::everything
                           ? registration_strategy::everything
@@ -53,19 +48,15 @@ chunking chunking_of(const config::configuration& values) {
           .chunk_bytes = values.rma_chunk_bytes};
 }
 
-address_cache_options cache_options(const config::configuration& values) {
+address_cache_options cache_options(const sched::runtime& job, remote_memory_adapter& adapter) {
+  const config::configuration& values = job.values();
   return {.most_entries = static_cast<std::size_t>(std::max(values.rma_cache_entries, 1)),
           .is_on = values.rma_cache_entries > 0,
-          .caches_puts = values.rma_cached_puts};
+          .caches_puts = values.rma_cached_puts,
+          .dropped = [&job, &adapter](const address_key& key, const remote_address& where) {
+            adapter.forget(job.process_of(static_cast<int>(key.host)), where);
+          }};
 }
-
-const std::byte* own_memory() { return arena::current()->heap().own_window().address; }
-
-std::uint64_t offset_in_own_memory(const void* place) {
-  return static_cast<std::uint64_t>(static_cast<const std::byte*>(place) - own_memory());
-}
-
-key_table* make_key_table() { return new (arena::allocate(sizeof(key_table))) key_table; }
 
 }  // namespace
 
@@ -75,12 +66,9 @@ remote_addresses* remote_addresses::of_process() {
   static std::uint64_t job_of_made = 0;
   const sched::runtime& job = sched::this_pe().job();
   if (job.hosts() == 1 || job.values().rma == config::remote_memory_access::off) return nullptr;
-  if (job.machines() > 1)
-    throw std::invalid_argument(
-        fmt::format("rma=emulated is for emulated hosts of one machine; this job runs on {} machines", job.machines()));
   std::lock_guard guard(creation);
   if (made == nullptr || job_of_made != job.number()) {
-    made = std::make_unique<remote_addresses>(job);
+    made = std::make_unique<remote_addresses>(job, open_adapter(job));
     job_of_made = job.number();
     // It stays until this process begins another job.
     static_cast<sched::process_runtime&>(sched::this_pe().job()).add_counter_reporter([] { return made->describe(); });
@@ -88,20 +76,16 @@ remote_addresses* remote_addresses::of_process() {
   return made.get();
 }
 
-remote_addresses::remote_addresses(const sched::runtime& job)
+remote_addresses::remote_addresses(const sched::runtime& job, std::unique_ptr<remote_memory_adapter> adapter)
     : job_(job),
       link_{.latency_ns = job.values().rma_latency_ns,
             .bytes_per_second = job.values().rma_bandwidth,
             .reorder_ns = job.values().rma_reorder_ns},
       chunks_(chunking_of(job.values())),
       caches_(job.values().rma_cache_entries > 0),
-      pid_(getpid()),
-      cache_(static_cast<std::size_t>(job.pes()), cache_options(job.values())),
-      keys_(make_key_table()),
-      adapter_(*keys_, own_memory(),
-               {.total_bytes = limit_of(job.values().rma_limit_bytes),
-                .contiguous_bytes = limit_of(job.values().rma_contiguous_bytes)}),
-      table_(static_cast<std::size_t>(job.processes()), static_cast<host_number>(job.process()), adapter_,
+      adapter_(std::move(adapter)),
+      cache_(static_cast<std::size_t>(job.pes()), cache_options(job, *adapter_)),
+      table_(static_cast<std::size_t>(job.processes()), static_cast<host_number>(job.process()), *adapter_,
              {.chunks = chunks_, .listed_hosts = static_cast<std::size_t>(job.values().rma_listed_processes)}) {}
 
 // ---- as the target
@@ -177,11 +161,9 @@ address_in_reply remote_addresses::address_for(std::int32_t source, array_id arr
                  .epoch = reply->epoch,
                  .address = reply->where.address,
                  .key = reply->where.key,
-                 .key_table = offset_in_own_memory(keys_),
                  .chunk = chunk,
                  .pe = owner,
-                 .pid = pid_,
-                 .file = arena::current()->own_file()};
+                 .for_adapter = adapter_->bytes_for(reply->where)};
   } catch (const address_protocol_error& error) {
     refuse(error.what());
   }
@@ -214,16 +196,8 @@ std::optional<remote_addresses::use> remote_addresses::begin_use(array_id array,
   const auto found = cache_.begin_use({.array = array, .host = static_cast<host_number>(pe), .chunk = chunk}, how);
   if (!found) return std::nullopt;
   return use{.of = *found,
-             .window = windows_.find(job_.process_of(pe))->second.get(),
+             .through = adapter_->find(job_.process_of(pe), found->where),
              .offset = offset - chunks_.offset_of(chunk)};
-}
-
-void remote_addresses::access(const use& with, remote_access how, std::byte* local, std::size_t bytes) const {
-  if (with.window->access(how, with.of.where, with.offset, local, bytes)) [[likely]]
-    return;
-  refuse(fmt::format("a direct {} of {} bytes at {} has the key {}, which is not valid there",
-                     how == remote_access::get ? "get" : "put", bytes, with.of.where.address + with.offset,
-                     with.of.where.key));
 }
 
 void remote_addresses::acknowledge(const std::optional<outgoing_acknowledgement>& answer) {
@@ -251,12 +225,10 @@ void remote_addresses::take(const address_in_reply& address) {
           fmt::format("an address of memory of PE {}, which is no PE of another host", address.pe));
     const int process = job_.process_of(address.pe);
     std::lock_guard guard(initiator_);
-    std::unique_ptr<remote_window>& window = windows_[process];
-    if (window == nullptr) window = std::make_unique<remote_window>(address.pid, address.file, address.key_table);
-    cache_.on_reply(static_cast<host_number>(address.pe), {.array = address.array,
-                                                           .chunk = address.chunk,
-                                                           .epoch = address.epoch,
-                                                           .where = {.address = address.address, .key = address.key}});
+    const remote_address where{.address = address.address, .key = address.key};
+    if (cache_.on_reply(static_cast<host_number>(address.pe),
+                        {.array = address.array, .chunk = address.chunk, .epoch = address.epoch, .where = where}))
+      adapter_->learn(process, where, address.for_adapter);
   } catch (const std::exception& error) {
     refuse(error.what());
   }
@@ -294,26 +266,27 @@ direct_access_figures remote_addresses::figures() {
     now.evictions = cache.evictions;
     now.late_replies = cache.late_replies;
     now.cached = cache_.size();
+    now.kept_keys = adapter_->known_addresses();
   }
   std::lock_guard guard(target_);
   const registration_table::counters& table = table_.count();
   now.registrations = table.registrations;
   now.deregistrations = table.deregistrations;
   now.registered_bytes = table_.registered_bytes();
-  now.most_registered_bytes = adapter_.count().most_bytes;
+  now.most_registered_bytes = adapter_->most_registered_bytes();
   now.victims = table.victims;
   now.invalidations = table.invalidations;
   now.broadcasts = table.broadcasts;
   now.without_address = table.without_address;
   now.waiting_pieces = table_.freed_waiting();
-  now.invalid_accesses = adapter_.errors() + adapter_.count().errors;
+  now.invalid_accesses = adapter_->invalid_accesses();
   return now;
 }
 
 // The names of the options are those behind `rma_`.
 std::string remote_addresses::describe_settings() const {
   const config::configuration& values = job_.values();
-  std::string text = fmt::format("rma={}", values.text_of("rma"));
+  std::string text = fmt::format("rma={} adapter={}", values.text_of("rma"), adapter_->describe());
   for (const char* const setting : {"cache_entries", "cached_puts", "registration", "chunk_bytes", "limit_bytes",
                                     "contiguous_bytes", "listed_processes", "latency_ns", "bandwidth", "reorder_ns"})
     text += fmt::format(" {}={}", setting, values.text_of(std::string("rma_") + setting));
@@ -324,9 +297,9 @@ std::string remote_addresses::describe_settings() const {
 std::string remote_addresses::describe() {
   const direct_access_figures now = figures();
   std::string text = fmt::format("direct accesses of process {}: {};", job_.process(), describe_settings());
-  text +=
-      fmt::format(" gets={} puts={} hits={} misses={} insertions={} evictions={} late_replies={} cached={}", now.gets,
-                  now.puts, now.hits, now.misses, now.insertions, now.evictions, now.late_replies, now.cached);
+  text += fmt::format(
+      " gets={} puts={} hits={} misses={} insertions={} evictions={} late_replies={} cached={} kept_keys={}", now.gets,
+      now.puts, now.hits, now.misses, now.insertions, now.evictions, now.late_replies, now.cached, now.kept_keys);
   text += fmt::format(
       " registrations={} deregistrations={} registered_bytes={} most_registered_bytes={} victims={} invalidations={} "
       "broadcasts={} without_address={} waiting_pieces={} invalid_accesses={}",

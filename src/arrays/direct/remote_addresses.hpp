@@ -18,7 +18,7 @@
 
 #include "arrays/addresses/address_cache.hpp"
 #include "arrays/addresses/registration_table.hpp"
-#include "arrays/direct/emulated_adapter.hpp"
+#include "arrays/direct/remote_memory_adapter.hpp"
 #include "sched/remote/emulated_link.hpp"
 #include "trireme/detail/arrays/direct_access.hpp"
 #include "trireme/detail/sched/runtime.hpp"
@@ -36,10 +36,10 @@ struct address_note {
 /// Any PE of the process.
 class remote_addresses {
  public:
-  /// Null: not switched on, or there are no other hosts. Throws std::invalid_argument when hosts are not emulated.
+  /// Null: not switched on, or there are no other hosts. Throws what open_adapter does.
   static remote_addresses* of_process();
 
-  explicit remote_addresses(const sched::runtime& job);
+  remote_addresses(const sched::runtime& job, std::unique_ptr<remote_memory_adapter> adapter);
   remote_addresses(const remote_addresses&) = delete;
   remote_addresses& operator=(const remote_addresses&) = delete;
   ~remote_addresses() = default;
@@ -57,15 +57,15 @@ class remote_addresses {
   /// An access that holds the address, until it ends.
   struct use {
     address_use of;
-    const remote_window* window;
+    reachable_memory through;
     std::uint64_t offset;  // in the chunk
   };
+  /// For one thread.
+  std::unique_ptr<access_port> open_port() { return adapter_->open_port(); }
   const chunking& chunks() const { return chunks_; }
   bool wants_address(remote_access how) const { return cache_.wants_address(how); }
   /// Within one chunk.
   std::optional<use> begin_use(array_id array, std::int32_t pe, std::uint64_t offset, remote_access how);
-  /// Ends the job when the adapter refuses: then the protocols have lost track of a key.
-  void access(const use& with, remote_access how, std::byte* local, std::size_t bytes) const;
   void end_use(const use& with, remote_access how, bool was_accessed);
   void take(const address_in_reply& address);
   void invalidated(const address_note& note);
@@ -93,17 +93,14 @@ class remote_addresses {
   const sched::link_options link_;
   const chunking chunks_;
   const bool caches_;
-  const std::int32_t pid_;  // of this process; here, because it takes a system call
+  const std::unique_ptr<remote_memory_adapter> adapter_;  // each role behind its lock
 
   std::mutex initiator_;  // for what follows
   address_cache cache_;
-  std::unordered_map<int, std::unique_ptr<remote_window>> windows_;  // by process; stay until the end
   std::uint64_t gets_ = 0;
   std::uint64_t puts_ = 0;
 
   std::mutex target_;  // for what follows
-  key_table* const keys_;
-  emulated_adapter adapter_;
   registration_table table_;
   std::map<piece_name, piece> pieces_;
   std::unordered_map<array_handle, piece_name> names_;

@@ -18,6 +18,7 @@
 #include "trireme/detail/arena/allocate.hpp"
 #include "trireme/detail/sched/handler_table.hpp"
 #include "trireme/detail/sched/pe.hpp"
+#include "wire/ucx/ucx_library.hpp"
 #include "wire/wire_choice.hpp"
 
 namespace tri::sched {
@@ -93,6 +94,8 @@ wire_link::wire_link(process_runtime& job)
       deferred_(static_cast<std::size_t>(job.pes_per_process())),
       creation_fence_(job.own_host().creations, host_tree(job.hosts(), job.host(), 0).children(job.host())),
       network_({.latency_ns = job.values().network_latency_ns, .bytes_per_second = job.values().network_bandwidth}, 0) {
+  // Before there are threads: loading it changes the environment.
+  if (job.values().rma == config::remote_memory_access::ucx) wire::ucx_function("ucp_get_version");
   const wire::wire_choice chosen = chosen_wire(job);
   options_.transports = chosen.transports;
   options_.devices = chosen.devices;

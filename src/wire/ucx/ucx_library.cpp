@@ -17,7 +17,8 @@ void* load() {
   void* const library = dlopen("libucp.so.0", RTLD_NOW | RTLD_LOCAL);
   if (library == nullptr) {
     throw std::runtime_error(fmt::format(
-        "the wire between hosts needs UCX, which cannot be loaded: {}; on Debian install libucx0", dlerror()));
+        "the wire between hosts, or --tri-rma=ucx, needs UCX, which cannot be loaded: {}; on Debian install libucx0",
+        dlerror()));
   }
   return library;
 }

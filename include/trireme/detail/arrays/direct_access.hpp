@@ -3,6 +3,7 @@
 // whose address is not known, or that would overtake something that the same PE has sent, is an ordinary request.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -15,17 +16,22 @@
 
 namespace tri::arrays {
 
+/// What the network adapter of the initiator needs besides an address and a key. Plain.
+struct adapter_bytes {
+  static constexpr std::size_t room = 47;
+  std::array<std::byte, room> all{};
+  std::uint8_t used = 0;
+};
+
 /// The address of a chunk of a piece, as it comes with a reply. Plain: it travels in messages.
 struct address_in_reply {
   array_id array = 0;
   std::uint64_t epoch = 0;
-  std::uint64_t address = 0;    // in the memory file of its process
-  std::uint64_t key = 0;        // 0: there is none
-  std::uint64_t key_table = 0;  // where the keys of the process are in that file
+  std::uint64_t address = 0;
+  std::uint64_t key = 0;  // of the registration; 0: there is none
   std::uint32_t chunk = 0;
   std::int32_t pe = -1;  // that has the piece
-  std::int32_t pid = 0;
-  std::int32_t file = -1;
+  adapter_bytes for_adapter;
 };
 
 inline constexpr std::uint32_t no_chunk = ~std::uint32_t{0};
@@ -80,7 +86,8 @@ struct direct_access_figures {
   std::uint64_t insertions = 0;
   std::uint64_t evictions = 0;
   std::uint64_t late_replies = 0;
-  std::uint64_t cached = 0;  // addresses now
+  std::uint64_t cached = 0;     // addresses now
+  std::uint64_t kept_keys = 0;  // what the adapter keeps for addresses of others; with rma=emulated nothing
   std::uint64_t registrations = 0;
   std::uint64_t deregistrations = 0;
   std::uint64_t registered_bytes = 0;       // now
