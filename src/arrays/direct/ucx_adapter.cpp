@@ -221,8 +221,9 @@ ucs_status_t ucx_port::start(const adapter_access& one) {
 ucs_status_t ucx_port::flush(std::span<const adapter_access> accesses) {
   uct_ep_h last = nullptr;
   for (const adapter_access& one : accesses) {
+    if (one.how == remote_access::get) continue;
     const uct_ep_h endpoint = endpoint_to(*static_cast<const ucx_peer*>(one.through.peer));
-    if (one.how == remote_access::get || endpoint == last) continue;
+    if (endpoint == last) continue;
     last = endpoint;
     const ucs_status_t status =
         start_when_possible([&] { return uct_ep_flush(endpoint, UCT_FLUSH_FLAG_LOCAL, &completion_); });

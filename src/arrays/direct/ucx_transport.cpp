@@ -213,6 +213,8 @@ bool ucx_transport::take_from(uct_component_h component, uct_device_type_t type,
 
 std::string ucx_transport::what_is_wrong_with(ucx_memory_domain& domain, const uct_tl_resource_desc_t& resource) const {
   if (!is_wanted(resource.tl_name)) return "not in rma_transports";
+  // Its puts are messages that the target's processor has to receive. Asked for its facts, it would listen, too.
+  if (std::string_view(resource.tl_name) == "tcp") return "accesses memory by messages";
   if (!has(domain.facts().cap.flags, UCT_MD_FLAG_REG)) return "registers no memory that is there already";
   try {
     const ucx_interface interface(domain, resource);

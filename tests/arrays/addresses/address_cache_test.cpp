@@ -196,6 +196,29 @@ TEST(address_cache, puts_can_be_left_out_and_gets_are_not_concerned) {
   EXPECT_TRUE(hits(other, 0, remote_access::put));
 }
 
+// What keeps something for each address learns when it is not needed: at once, or behind the last use.
+TEST(address_cache, reports_what_it_drops_when_no_operation_uses_it) {
+  std::vector<registration_key> dropped;
+  address_cache cache(2, {.most_entries = 2, .dropped = [&](const address_key&, const remote_address& where) {
+                            dropped.push_back(where.key);
+                          }});
+  EXPECT_TRUE(cache.on_reply(target, reply_of(0, 10)));
+  EXPECT_FALSE(cache.on_reply(target, reply_of(0, 10))) << "it is here";
+  EXPECT_TRUE(cache.on_reply(target, reply_of(1, 11)));
+  EXPECT_TRUE(dropped.empty());
+  EXPECT_TRUE(cache.on_reply(target, reply_of(2, 12)));
+  EXPECT_EQ(dropped, (std::vector<registration_key>{10})) << "evicted";
+  EXPECT_TRUE(cache.on_invalidation(target, invalidation_of(1, 1)));
+  EXPECT_EQ(dropped, (std::vector<registration_key>{10, 11})) << "invalidated";
+  EXPECT_FALSE(cache.on_reply(target, reply_of(3, 13, 0))) << "late";
+  const auto use = cache.begin_use(key_of(2), remote_access::get);
+  ASSERT_TRUE(use);
+  EXPECT_EQ(cache.on_invalidation(target, invalidation_of(2, 2)), std::nullopt);
+  EXPECT_EQ(dropped.size(), 2U) << "in use";
+  EXPECT_TRUE(cache.end_use(use->entry));
+  EXPECT_EQ(dropped, (std::vector<registration_key>{10, 11, 12}));
+}
+
 // ---- random calls beside a list that is searched from its beginning
 
 struct model_entry {
