@@ -75,9 +75,9 @@ direct_attempt direct_accesses::prepare(remote_access how, const local_array& ar
 }
 
 // A refusal ends the job: then the protocols have lost track of a key, or the target is gone.
-void direct_accesses::access(std::span<const adapter_access> accesses) {
+void direct_accesses::access(std::span<const adapter_access> all) {
   try {
-    port_->carry_out(accesses);
+    port_->carry_out(all);
   } catch (const std::exception& error) {
     refuse(error.what());
   }

@@ -74,7 +74,7 @@ class direct_accesses {
   bool may_access(remote_access how, const local_array& array, std::int32_t pe) const;
   direct_attempt prepare(remote_access how, const local_array& array, std::int32_t pe, std::span<const direct_run> runs,
                          std::vector<operation>& made);
-  void access(std::span<const adapter_access> accesses);
+  void access(std::span<const adapter_access> all);
   void carry_out(operation& one);
   void start(operation one);
   void end(std::map<std::uint64_t, operation>::iterator one);
