@@ -84,12 +84,18 @@ void scheduler::send_later(std::int64_t delay_ns, const envelope& message) {
 // The memory of a message from another host is free when its handler has ended, also when that keeps the message: what
 // it waits for may be behind it at its sender.
 void scheduler::run_counted(envelope& message) {
-  if ((message.flags & envelope::is_deferred) != 0) return run_request(message);
   const std::uint8_t count = message.flags & envelope::any_count;
   const std::uint64_t bytes = wire_link::cost_of(message);
   message.flags &= static_cast<std::uint8_t>(~envelope::any_count);
   run(message);
-  release_memory(count, bytes);
+  if (count != 0) release_memory(count, bytes);
+}
+
+void scheduler::run_from_host(envelope& message) {
+  if ((message.flags & envelope::is_deferred) != 0)
+    run_request(message);
+  else
+    run_counted(message);
 }
 
 // A request that was left to this PE. Behind one that waits for a slot others wait, too.

@@ -57,14 +57,15 @@ class scheduler final : public pe {
   static void run_traced(pe& here, envelope& message);
   bool wire_is_due() const { return makes_progress_on_wire_ && os::ticks() - last_wire_ticks_ > wire_every_ticks_; }
   void run(envelope& message) {
-    if ((message.flags & envelope::any_count) != 0) [[unlikely]]
-      return run_counted(message);
+    if ((message.flags & (envelope::any_count | envelope::is_deferred)) != 0) [[unlikely]]
+      return run_from_host(message);
     ++handler_depth_;
     arena::taken_over();
     handlers_[message.handler](*this, message);
     --handler_depth_;
     count_processed();
   }
+  void run_from_host(envelope& message);
   void run_counted(envelope& message);
   void run_request(envelope& message);
   void serve_own(envelope& message);

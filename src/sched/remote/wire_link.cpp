@@ -150,7 +150,7 @@ void wire_link::start_heartbeat() {
 // Immediate ones are few, and must not wait behind what they are meant to pass. Creations are few, too, and messages
 // wait for them, the order to stop among these: they must reach even a process that has stopped.
 bool wire_link::takes_memory(const packet_header& header) {
-  return (header.flags & envelope::is_immediate) == 0 &&
+  return (header.flags & (envelope::is_immediate | wire_message::is_answer)) == 0 &&
          (header.to == reach::one_pe || header.to == reach::any_pe_of_process || header.to == reach::all_pes_of_hosts);
 }
 
@@ -209,13 +209,15 @@ void wire_link::post(pe& here, int process, packet_header& header, envelope& mes
   here.counters().sent_to_hosts.add(
       goes_to_all_pes(header.to) ? static_cast<std::uint64_t>(tree_of(header).children(job_.host())) : 1);
   const bool may_leave = header.to != reach::creation && (creation_fence_.is_open() || name_creations(header));
-  const bool is_answer = block != nullptr && here.is_serving() && !goes_to_all_pes(header.to);
-  if (is_answer) {
+  const bool is_answer = here.is_serving() && !goes_to_all_pes(header.to);
+  if (is_answer) header.flags |= wire_message::is_answer;
+  const bool takes_slot = is_answer && block != nullptr;
+  if (takes_slot) {
     // relaxed: see has_free_slot
     own_process_.between_hosts.most_answers.raise_to(answers_under_way_.fetch_add(1, std::memory_order_relaxed) + 1);
     own_process_.between_hosts.answers.add();
   }
-  const outbound_message one{process, header, block, is_answer ? &release_answer : &release_block};
+  const outbound_message one{process, header, block, takes_slot ? &release_answer : &release_block};
   if (may_leave) [[likely]] {
     leave(one);
   } else {
@@ -471,8 +473,8 @@ void wire_link::take_packet(wire::peer_number from, std::span<const std::byte> b
   message.source = header.source;
   message.bytes = header.bytes;
   message.kind = header.kind;
-  message.flags = static_cast<std::uint8_t>(
-      header.flags & ~(wire_message::is_traced | wire_message::names_creations | envelope::any_count));
+  message.flags = static_cast<std::uint8_t>(header.flags & ~(wire_message::is_traced | wire_message::names_creations |
+                                                             wire_message::is_answer | envelope::any_count));
   if ((header.flags & wire_message::is_traced) != 0) {
     message.set_trace_tag(trace::tag_of(header.trace_number()));
     if (row_ != nullptr)

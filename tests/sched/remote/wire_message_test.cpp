@@ -90,7 +90,6 @@ TEST(wire_message, a_wrong_field_is_named_with_its_value) {
   EXPECT_EQ(with([](auto& m) { m.to = static_cast<reach>(6); }), "its field 'to' is 6, which must be 0 to 5");
   EXPECT_EQ(with([](auto& m) { m.source = 8; }), "its field 'source' is 8, which must be 0 to 7");
   EXPECT_EQ(with([](auto& m) { m.handler = 20; }), "its field 'handler' is 20, which must be 0 to 19");
-  EXPECT_EQ(with([](auto& m) { m.flags = 128; }), "its field 'flags' is 128, which must be 0 to 127");
   EXPECT_EQ(with([](auto& m) { m.set_known({}); }), "its field 'hosts of creations' is 0, which must be 1 to 4");
   EXPECT_EQ(with([](auto& m) {
               m.set_known({.makers = 2, .maker = {{1, 5}, {2, 1}}});

@@ -104,7 +104,7 @@ std::size_t bytes_of_section(const layout<N>& where, const region<N>& box, std::
 }
 /// What one message of a section carries at most, if its rows allow that: more would be packed, sent and unpacked one
 /// after the other, and be held in memory meanwhile.
-constexpr std::int64_t most_bytes_of_message = std::int64_t{128} << 10;
+constexpr std::int64_t most_bytes_of_message = std::int64_t{256} << 10;
 constexpr std::int64_t most_messages_of_section = 1 << 20;
 
 /// Calls f(band) for the boxes that together hold the part of a section on one PE, each for a message of its own.
