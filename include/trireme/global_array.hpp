@@ -212,7 +212,7 @@ class global_array {
     ask(std::make_unique<arrays::halo_get<N>>(result.get_promise(), known_here(array.id()), plan), others,
         [&](std::int32_t pe, std::uint64_t number) {
           const auto asked = std::ranges::find(plan.neighbours, pe, &arrays::halo_plan<N>::neighbour::pe);
-          arrays::request<&arrays::serve_halo_get<N>>(pe, array, asked->received, number);
+          arrays::request<&arrays::serve_halo_get<N>, true>(pe, array, asked->received, number);
           // As of sections. Nor may direct puts to other hosts overtake it.
           if (array.is_on_this_host(pe) || array.direct() != nullptr) arrays::note_unfenced(pe);
         });

@@ -165,6 +165,15 @@ TEST(wire_message, a_priority_needs_a_block) {
   EXPECT_EQ(fault_of(message), "its field 'flags' says that it has a priority, but its arguments have no block");
 }
 
+TEST(wire_message, an_answer_goes_to_one_pe) {
+  wire_message message = right_message();
+  message.flags = wire_message::is_answer;
+  EXPECT_EQ(fault_of(message), "");
+  message.to = reach::any_pe_of_process;
+  message.destination = 3;
+  EXPECT_EQ(fault_of(message), "its field 'flags' says that it is an answer, but it does not go to one PE");
+}
+
 // Whatever comes, what is said to be right is within its bounds.
 TEST(wire_message, any_bytes) {
   std::mt19937_64 random(15);
