@@ -39,22 +39,29 @@ def load(path, *, out=None, tiles=None, grid=None, host_tiles=None, halo=None, p
     """
     options = _options(format, data_set, bytes_at_once, progress)
     path = os.fsencode(path)
-    if out is None:
-        ensure_started()
-        kind, extents = _trireme.inspect_file(path, options)
-        how = _distribution(len(extents), tiles, grid, host_tiles, halo, periodic)
-        out = GlobalArray(_trireme.make_array(kind, extents, *how))
-    else:
+    if out is not None:
         _check_array(out, "load")
         if any(given is not None for given in (tiles, grid, host_tiles, halo)) or periodic is not False:
-            raise ValueError("load: `out` is dealt already; tiles, grid, host_tiles, halo and periodic are for new arrays")
-    _trireme.load(out._array, path, options)
-    return out
+            raise ValueError("load: `out` is dealt already; tiles, grid, host_tiles, halo and periodic are for new "
+                             "arrays")
+        _trireme.load(out._array, path, options)
+        return out
+    ensure_started()
+    kind, extents = _trireme.inspect_file(path, options)
+    new = GlobalArray(_trireme.make_array(kind, extents,
+                                          *_distribution(len(extents), tiles, grid, host_tiles, halo, periodic)))
+    try:
+        _trireme.load(new._array, path, options)
+    except OSError:  # on all PEs
+        new.free()
+        raise
+    return new
 
 
 def _check_array(array, name):
     if not isinstance(array, GlobalArray):
-        raise TypeError(f"{name} is for global arrays; numpy.{'save' if name == 'dump' else 'load'} is for those of NumPy")
+        of_numpy = "save" if name == "dump" else "load"
+        raise TypeError(f"{name} is for global arrays; numpy.{of_numpy} is for those of NumPy")
 
 
 def _options(format, data_set, bytes_at_once, progress):

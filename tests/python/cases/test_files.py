@@ -126,12 +126,14 @@ def test_faults_are_errors_on_all_pes(folder):
         np.save(folder / "text.npy", np.array(["a", "b"]))
         np.save(folder / "scalar.npy", np.float64(1))
         np.save(folder / "half.npy", np.zeros(3, "f2"))
+        (folder / "short.npy").write_bytes((folder / "a.npy").read_bytes()[:-8])
     trireme.barrier()
     other = trireme.global_array((4, 4), "f4")
     wrong = trireme.global_array((4, 5), "f8")
     for call, text in [(lambda: trireme.load(folder / "no.npy"), "no.npy: cannot be read: No such file"),
                        (lambda: trireme.load(folder / "a.npy", out=other), "elements are float64.* are float32"),
                        (lambda: trireme.load(folder / "a.npy", out=wrong), r"\(4, 4\); this one has \(4, 5\)"),
+                       (lambda: trireme.load(folder / "short.npy"), "120 bytes behind its header; 16 elements"),
                        (lambda: trireme.load(folder / "text.npy"), "text.npy"),
                        (lambda: trireme.load(folder / "scalar.npy"), "0 dimensions; global arrays have 1 to 6"),
                        (lambda: trireme.dump(a, folder / "no" / "a.npy"), "cannot be written"),
