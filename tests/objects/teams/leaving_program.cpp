@@ -53,7 +53,7 @@ class shared_folder {
   bool is_complete_ = true;
 };
 
-constexpr int rounds = 5;
+constexpr int rounds = 2;
 
 // The root has its own value at once.
 void the_root_of_a_broadcast() {
