@@ -25,6 +25,14 @@ class shared_folder {
     if (this_pe() == 0) made_.emplace();
     folder_ = team::world().broadcast(this_pe() == 0 ? made_->path().string() : "", 0).get();
   }
+  /// Afterwards there are connections along the trees of all roots. Without that a first message needs its receiver.
+  static void connect_all() {
+    for (int root = 0; root < pe_count(); ++root) {
+      check_equal(team::world().broadcast(root, root).get(), root);
+      (void)team::world().reduce(1, sum, root).get();
+      team::world().barrier().get();
+    }
+  }
   shared_folder(const shared_folder&) = delete;
   shared_folder& operator=(const shared_folder&) = delete;
   ~shared_folder() {
@@ -57,6 +65,7 @@ constexpr int rounds = 2;
 
 // The root has its own value at once.
 void the_root_of_a_broadcast() {
+  shared_folder::connect_all();
   shared_folder all;
   for (int round = 0; round < rounds; ++round)
     for (int root = 0; root < pe_count(); ++root)
@@ -68,6 +77,7 @@ void the_root_of_a_broadcast() {
 }
 
 void the_root_of_a_scatter() {
+  shared_folder::connect_all();
   shared_folder all;
   for (int round = 0; round < rounds; ++round)
     for (int root = 0; root < pe_count(); ++root)
@@ -82,6 +92,7 @@ void the_root_of_a_scatter() {
 
 // Those without children have no more to do.
 void the_leaves_of_a_reduction() {
+  shared_folder::connect_all();
   shared_folder all;
   for (int round = 0; round < rounds; ++round)
     for (int root = 0; root < pe_count(); ++root) {
@@ -98,6 +109,7 @@ void the_leaves_of_a_reduction() {
 
 // The last one that comes finds that all others have, and does not wait either.
 void the_last_of_a_barrier() {
+  shared_folder::connect_all();
   shared_folder all;
   const auto others_wait = [] {  // their messages are here when this PE has run some
     for (int step = 0; step < 1000; ++step) progress();
@@ -119,7 +131,15 @@ void the_last_of_a_barrier() {
     }
 }
 
-constexpr test_case cases[] = {{"the_root_of_a_broadcast", the_root_of_a_broadcast},
+// Connections are made meanwhile: by receivers that wait.
+void the_root_of_the_first_broadcast() {
+  shared_folder all;
+  for (int root = 0; root < pe_count(); ++root)
+    all.leave([&] { check_equal(team::world().broadcast(this_pe() == root ? root : -1, root).get(), root); });
+}
+
+constexpr test_case cases[] = {{"the_root_of_the_first_broadcast", the_root_of_the_first_broadcast},
+                               {"the_root_of_a_broadcast", the_root_of_a_broadcast},
                                {"the_root_of_a_scatter", the_root_of_a_scatter},
                                {"the_leaves_of_a_reduction", the_leaves_of_a_reduction},
                                {"the_last_of_a_barrier", the_last_of_a_barrier}};
