@@ -319,9 +319,13 @@ void scheduler::run_until(os::function_ref<bool()> done, bool waiting_on_result)
   }
   // Other hosts may wait for what this PE has sent meanwhile, as in a barrier, and the program may compute for long
   // now.
-  if (has_waited && makes_progress_on_wire_) wire_->flush();
+  if (has_waited) flush_wire();
   if (trace_ != nullptr && waiting_on_result) [[unlikely]]
     trace_->mark(trace::event::resume);
+}
+
+void scheduler::flush_wire() {
+  if (makes_progress_on_wire_) wire_->flush();
 }
 
 bool scheduler::run_idle_hooks() {

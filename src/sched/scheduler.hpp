@@ -40,6 +40,8 @@ class scheduler final : public pe {
   void serve(int destination, envelope& message);
   /// One step: true if anything was done.
   bool step();
+  /// Before the program computes, maybe for long: what this PE has sent to other hosts leaves.
+  void flush_wire();
   /// After the last step: lets go of every message that still waits here, in whatever queue, and of those of the node.
   void drop_messages();
 

@@ -1,6 +1,7 @@
 #include "sched/remote/wire_link.hpp"
 
 #include <fmt/format.h>
+#include <algorithm>
 #include <array>
 #include <chrono>
 #include <condition_variable>
@@ -12,6 +13,7 @@
 #include <stop_token>
 #include <type_traits>
 
+#include "os/clock.hpp"
 #include "sched/process_runtime.hpp"
 #include "sched/remote/host_tree.hpp"
 #include "sched/remote/wakeup_socket.hpp"
@@ -25,6 +27,8 @@ namespace {
 
 constexpr std::chrono::milliseconds failure_report_delay{500};
 constexpr double least_bytes_per_second = 1e6;  // of a network, for one process
+// How long flushes wait all together for each new connection: some round trips, and turns on a core that is shared.
+constexpr std::int64_t longest_connect_ns = 50'000'000;
 
 // How a port names a message to its user: the sender and the number of the send.
 std::uint64_t trace_name(std::uint32_t source, std::uint32_t number) { return std::uint64_t{source} << 32 | number; }
@@ -118,7 +122,11 @@ wire_link::wire_link(process_runtime& job)
                   .adaptive_classes = static_cast<std::size_t>(job.values().wire_mpi_adaptive)};
   port_ = wire::open_port(
       chosen.conduit, static_cast<wire::peer_number>(job.process()), static_cast<std::size_t>(job.processes()), *this,
-      [&job](wire::peer_number peer) { return job.endpoint_address_of(static_cast<int>(peer)); }, options_);
+      [this](wire::peer_number peer) {
+        connect_time_left_ns_.fetch_add(longest_connect_ns, std::memory_order_relaxed);  // relaxed: see flush()
+        return job_.endpoint_address_of(static_cast<int>(peer));
+      },
+      options_);
 }
 
 wire_link::~wire_link() {
@@ -358,6 +366,19 @@ bool wire_link::progress_traced() {
   const bool worked = port_->progress();
   row_->call_ended(trace::wire_progress_call, before);
   return worked;
+}
+
+// The process at the other end is likely to wait in a call, but it may compute. Without this the root of a program's
+// first broadcast could keep it waiting for as long as it computes.
+void wire_link::await_connections() {
+  if (port_->is_idle()) return;  // there may be connections on which nothing was sent yet
+  constexpr std::int64_t most_ns = 10'000'000;
+  const std::int64_t begin = os::now_ns();
+  // relaxed, both: see flush()
+  const std::int64_t end = begin + std::min(most_ns, connect_time_left_ns_.load(std::memory_order_relaxed));
+  while (!port_->is_idle() && os::now_ns() < end)
+    if (!port_->progress()) std::this_thread::yield();
+  connect_time_left_ns_.fetch_sub(os::now_ns() - begin, std::memory_order_relaxed);
 }
 
 void wire_link::left(wire::peer_number, std::uint64_t trace) {

@@ -63,13 +63,17 @@ class wire_link final : private wire::port_user {
       try_flush_outbound();
     return row_ == nullptr ? port_->progress() : progress_traced();
   }
-  /// Before a program computes: what it has sent leaves, as far as that needs no other host. On any thread.
+  /// Before a program computes: what it has sent leaves, as far as that needs no other host. The first messages to a
+  /// process need its answer; that is waited for, but not for long. On any thread.
   void flush() {
     constexpr int most_polls = 8;  // some transports need several for a message
     if (creation_fence_.holds_something()) [[unlikely]]
       try_flush_outbound();
     port_->flush();
     for (int poll = 0; poll < most_polls && !port_->is_idle(); ++poll) port_->progress();
+    // relaxed: a thread knows of the connections for its own messages
+    if (connect_time_left_ns_.load(std::memory_order_relaxed) > 0) [[unlikely]]
+      await_connections();
   }
   /// A request that was left to one of this process's PEs has run there; on its thread.
   void deferred_request_ran(int local_pe) {
@@ -188,6 +192,7 @@ class wire_link final : private wire::port_user {
   void remote_creation_globally_visible(const packet_header& news);
   void ring_other_processes() const;
   bool progress_traced();
+  void await_connections();
   std::uint16_t copies_of(int process, const packet_header& header) const;
   std::int32_t next_tree() const;
   host_tree tree_of(const packet_header& header) const;
@@ -211,6 +216,7 @@ class wire_link final : private wire::port_user {
   std::atomic<bool> ending_{false};
   std::atomic<bool> has_poller_{false};
   wire::port_options options_;
+  std::atomic<std::int64_t> connect_time_left_ns_{0};  // how long flushes may wait for connections yet
   std::atomic<std::uint64_t> counted_{0};  // bytes of messages that arrived; by the thread that makes progress
   std::mutex departing_;                   // for the next two
   bool drops_outbound_ = false;
