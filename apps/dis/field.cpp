@@ -201,11 +201,7 @@ int run(int argc, char** argv) {
   field_search kernel(how);
   pgas::version_table table(fmt::format("field of {} words, {} tokens", how.words, how.tokens), "Mwords/s",
                             static_cast<double>(how.words * how.tokens) * 1e-6);
-  if (tri::this_pe() == 0) {
-    kernel.compute_sequentially();
-    table.sequential(kernel.sequential_seconds());
-  }
-  return pgas::run_versions(table, kernel, versions, chosen);
+  return pgas::run_beside_sequential(table, kernel, versions, chosen);
 }
 
 }  // namespace

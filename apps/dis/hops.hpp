@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <span>
 #include <string>
@@ -108,6 +109,27 @@ inline auto read_by_section(const field_array& field, pgas::access_counts& count
     for (std::int64_t i = at; i < end; ++i)
       field.local(tri::position<1>(i)) != nullptr ? counts.near(1) : counts.far(1);
   };
+}
+
+/// The main program of Pointer and of Update. All hops of PEs together are compared with the sequential ones: the
+/// kernel's compute_sequentially() returns those of this PE, which take sequential_seconds().
+template <class Kernel, std::size_t N>
+int run_hops(const char* name, const char* what, const pgas::version<Kernel> (&versions)[N], int argc, char** argv) {
+  hop_settings how;
+  pgas::version_choice chosen;
+  pgas::command_line line(name, what);
+  how.add_to(line);
+  line.versions(chosen, pgas::names_of(versions));
+  if (const auto status = line.parse(argc, argv)) return *status;
+  if (const std::string fault = how.fault(); !fault.empty()) return line.refuse(fault);
+
+  Kernel kernel(how);
+  const tri::team all = tri::team::world();
+  const std::int64_t hops = all.allreduce(kernel.compute_sequentially().hops, tri::sum).get();
+  pgas::version_table table(fmt::format("field of {} words, windows of {}", how.words, how.window), "Mhops/s",
+                            static_cast<double>(hops) * 1e-6);
+  table.sequential(all.allreduce(kernel.sequential_seconds(), tri::sum).get());
+  return pgas::run_versions(table, kernel, versions, chosen);
 }
 
 }  // namespace dis

@@ -158,11 +158,7 @@ int run(int argc, char** argv) {
   pgas::version_table table(
       fmt::format("image of {0} x {0} pixels of {1} bits, {2} pairs", how.size, how.bits, kernel.pairs()), "Mpairs/s",
       static_cast<double>(kernel.pairs()) * 1e-6);
-  if (tri::this_pe() == 0) {
-    kernel.compute_sequentially();
-    table.sequential(kernel.sequential_seconds());
-  }
-  return pgas::run_versions(table, kernel, versions, chosen);
+  return pgas::run_beside_sequential(table, kernel, versions, chosen);
 }
 
 }  // namespace

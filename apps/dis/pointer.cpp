@@ -56,20 +56,8 @@ constexpr pgas::version<pointer> versions[] = {
     {"naive", &pointer::naive}, {"privatized", &pointer::privatized}, {"tuned", &pointer::tuned}};
 
 int run(int argc, char** argv) {
-  dis::hop_settings how;
-  pgas::version_choice chosen;
-  pgas::command_line line("dis_pointer", "Pointer of the DIS Stressmarks: each PE follows pointers through one field.");
-  how.add_to(line);
-  line.versions(chosen, pgas::names_of(versions));
-  if (const auto status = line.parse(argc, argv)) return *status;
-  if (const std::string fault = how.fault(); !fault.empty()) return line.refuse(fault);
-
-  pointer kernel(how);
-  const std::int64_t hops = tri::team::world().allreduce(kernel.compute_sequentially().hops, tri::sum).get();
-  pgas::version_table table(fmt::format("field of {} words, windows of {}", how.words, how.window), "Mhops/s",
-                            static_cast<double>(hops) * 1e-6);
-  table.sequential(tri::team::world().allreduce(kernel.sequential_seconds(), tri::sum).get());
-  return pgas::run_versions(table, kernel, versions, chosen);
+  return dis::run_hops("dis_pointer", "Pointer of the DIS Stressmarks: each PE follows pointers through one field.",
+                       versions, argc, argv);
 }
 
 }  // namespace

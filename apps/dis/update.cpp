@@ -40,8 +40,9 @@ class update {
         [&](std::int64_t at, dis::word value) { counts.note(field_(at)) = value; });
   }
 
-  /// On PE 0; as many hops, to the same place, and the same field behind them.
+  /// On PE 0, which alone hops: as many hops, to the same place, and the same field behind them.
   dis::hop_result compute_sequentially() {
+    if (tri::this_pe() != 0) return {};
     expected_field_.resize(static_cast<std::size_t>(how_.words));
     for (std::int64_t i = 0; i < how_.words; ++i) expected_field_[static_cast<std::size_t>(i)] = how_.word_at(i);
     seconds_ = pgas::seconds_here([&] {
@@ -88,21 +89,8 @@ constexpr pgas::version<update> versions[] = {
     {"naive", &update::naive}, {"privatized", &update::privatized}, {"tuned", &update::tuned}};
 
 int run(int argc, char** argv) {
-  dis::hop_settings how;
-  pgas::version_choice chosen;
-  pgas::command_line line("dis_update", "Update of the DIS Stressmarks: PE 0 follows pointers and changes them.");
-  how.add_to(line);
-  line.versions(chosen, pgas::names_of(versions));
-  if (const auto status = line.parse(argc, argv)) return *status;
-  if (const std::string fault = how.fault(); !fault.empty()) return line.refuse(fault);
-
-  update kernel(how);
-  std::int64_t hops = 0;
-  if (tri::this_pe() == 0) hops = kernel.compute_sequentially().hops;
-  pgas::version_table table(fmt::format("field of {} words, windows of {}", how.words, how.window), "Mhops/s",
-                            static_cast<double>(hops) * 1e-6);
-  table.sequential(kernel.sequential_seconds());
-  return pgas::run_versions(table, kernel, versions, chosen);
+  return dis::run_hops("dis_update", "Update of the DIS Stressmarks: PE 0 follows pointers and changes them.", versions,
+                       argc, argv);
 }
 
 }  // namespace

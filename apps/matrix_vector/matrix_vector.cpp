@@ -123,11 +123,7 @@ int run(int argc, char** argv) {
 
   product kernel(n);
   pgas::version_table table(fmt::format("{} x {} elements", n, n), "Mflop/s", static_cast<double>(n * n) * 2e-6);
-  if (tri::this_pe() == 0) {
-    kernel.compute_sequentially();
-    table.sequential(kernel.sequential_seconds());
-  }
-  return pgas::run_versions(table, kernel, versions, chosen);
+  return pgas::run_beside_sequential(table, kernel, versions, chosen);
 }
 
 }  // namespace

@@ -129,5 +129,16 @@ int run_versions(version_table& table, Kernel& kernel, const version<Kernel> (&v
   }
   return table.finish();
 }
+/// The same behind the sequential program: the kernel's compute_sequentially(), on PE 0, takes its
+/// sequential_seconds().
+template <class Kernel, std::size_t N>
+int run_beside_sequential(version_table& table, Kernel& kernel, const version<Kernel> (&versions)[N],
+                          const version_choice& chosen) {
+  if (tri::this_pe() == 0) {
+    kernel.compute_sequentially();
+    table.sequential(kernel.sequential_seconds());
+  }
+  return run_versions(table, kernel, versions, chosen);
+}
 
 }  // namespace pgas

@@ -212,7 +212,7 @@ class global_array {
     ask(std::make_unique<arrays::halo_get<N>>(result.get_promise(), known_here(array.id()), plan), others,
         [&](std::int32_t pe, std::uint64_t number) {
           const auto asked = std::ranges::find(plan.neighbours, pe, &arrays::halo_plan<N>::neighbour::pe);
-          arrays::request<&arrays::serve_halo_get<N>>(pe, array, asked->received, number);
+          arrays::request<&arrays::serve_halo_get<N>, true>(pe, array, asked->received, number);
           // As of sections. Nor may direct puts to other hosts overtake it.
           if (array.is_on_this_host(pe) || array.direct() != nullptr) arrays::note_unfenced(pe);
         });
@@ -319,10 +319,10 @@ class global_array {
     if (array_ == nullptr)
       array_ = entered(id, where);
     else if (array_->where().extents() != where.extents() || array_->where().how() != where.how())
-      throw std::logic_error(arrays::describe(id) + " has other extents or another distribution on this PE");
+      arrays::report_other_shape(*array_, arrays::shape_of(where, arrays::name_of_type<T>()));
   }
   static std::shared_ptr<typed> entered(arrays::array_id id, const arrays::layout<N>& where) {
-    auto made = std::make_shared<typed>(id, &arrays::type_mark<T>, sizeof(T), arrays::type_digest<T>(), where);
+    auto made = std::make_shared<typed>(id, &arrays::type_mark<T>, sizeof(T), arrays::name_of_type<T>(), where);
     arrays::enter_array(made);
     return made;
   }
@@ -330,7 +330,7 @@ class global_array {
   static std::shared_ptr<typed> known_here(arrays::array_id id) {
     auto known = arrays::find_array(id);
     if (known != nullptr && (known->type() != &arrays::type_mark<T> || known->dimensions() != N))
-      throw std::logic_error(arrays::describe(id) + " has another type or other dimensions");
+      arrays::report_other_type(*known, arrays::name_of_type<T>(), N);
     return std::static_pointer_cast<typed>(std::move(known));
   }
   /// What the calling PE knows of the array: the handle may have been made on another PE of the process.

@@ -6,9 +6,11 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "trireme/array_files.hpp"
 #include "trireme/detail/arrays/element_access.hpp"
 #include "trireme/future.hpp"
 
@@ -16,9 +18,11 @@ namespace tri::python {
 
 using numbers = std::vector<std::int64_t>;  // one for each dimension
 
-/// How an array is dealt to the PEs; empty: not given.
+/// How an array is dealt to the PEs, and its ghost cells; empty: not given.
 struct asked_distribution {
   numbers tile, grid, host_tile;
+  numbers halo;      // widths
+  numbers periodic;  // 1: along this dimension
 };
 
 /// A tile in the memory of this host; strides in bytes.
@@ -40,7 +44,9 @@ class any_array {
   std::size_t bytes_of_element() const { return bytes_of_element_; }
   const numbers& extents() const { return extents_; }
   const numbers& tile() const { return tile_; }
-  const numbers& grid() const { return grid_; }  ///< empty: none
+  const numbers& grid() const { return grid_; }          ///< empty: none
+  const numbers& halo() const { return halo_; }          ///< widths; zeros: no ghost cells
+  const numbers& periodic() const { return periodic_; }  ///< 1: along this dimension
   int dimensions() const { return static_cast<int>(extents_.size()); }
   bool is_freed() const { return is_freed_; }
   /// Buffers of Python that show tiles.
@@ -61,15 +67,25 @@ class any_array {
   virtual future<void> put(const numbers& first, const numbers& last, const void* from) = 0;
   virtual future<void> accumulate(const numbers& first, const numbers& last, const void* from) = 0;
 
+  /// Fill the ghost cells of this PE; without a width those of the whole halo.
+  virtual future<void> exchange_halo(std::optional<int> width) = 0;
+  virtual future<void> get_halo() = 0;
+
   virtual std::vector<tile_in_memory> tiles_of(int pe) = 0;
+  /// The tile that has an element of this host; `at` is inside.
+  virtual tile_in_memory tile_at(const numbers& at) = 0;
   virtual std::shared_ptr<any_array> redistribute(const asked_distribution& how) = 0;
   virtual void free() = 0;
+
+  /// Collective; they wait, without the interpreter's lock.
+  virtual void dump(const std::string& path, const file_options& options) = 0;
+  virtual void load(const std::string& path, const file_options& options) = 0;
 
  protected:
   std::string kind_;
   const char* format_ = "";
   std::size_t bytes_of_element_ = 0;
-  numbers extents_, tile_, grid_;
+  numbers extents_, tile_, grid_, halo_, periodic_;
   bool is_freed_ = false;
 };
 

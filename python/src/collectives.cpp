@@ -85,10 +85,6 @@ std::string allreduce(const std::string& kind, const std::string& operation, std
 
 std::string broadcast(std::string bytes, int root) {
   auto come = team::world().broadcast(std::move(bytes), root);
-  // The root waits for none, and its script may compute for long now. The first step may run messages that have come;
-  // the wire has its turn where none has.
-  if (root == this_pe() && sched::this_pe().job().hosts() > 1)
-    for (int step = 0; step < 2; ++step) progress();
   return wait_for(come);
 }
 

@@ -1,6 +1,8 @@
 // The module trireme._trireme: the runtime's calls as Python sees them. The package trireme (python/trireme) makes
 // NumPy's notation of it.
 #include <nanobind/nanobind.h>
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
 #include <nanobind/stl/shared_ptr.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
@@ -13,10 +15,12 @@
 
 #include "any_array.hpp"
 #include "collectives.hpp"
+#include "files.hpp"
 #include "session.hpp"
 #include "tile_memory.hpp"
 #include "transfer.hpp"
 #include "trireme/detail/arena/allocate.hpp"
+#include "trireme/global_lock.hpp"
 #include "typed_array.hpp"
 
 namespace nb = nanobind;
@@ -104,7 +108,8 @@ void bind_arrays(nb::module_& module) {
   nb::class_<tile_memory>(module, "TileMemory", nb::type_slots(slots))
       .def_prop_ro("array", &tile_memory::array)
       .def_prop_ro("first", &tile_memory::first)
-      .def_prop_ro("last", &tile_memory::last);
+      .def_prop_ro("last", &tile_memory::last)
+      .def("with_halo", &tile_memory::with_halo);
   nb::class_<transfer>(module, "Transfer").def("ready", &transfer::ready).def("wait", &transfer::wait);
 
   using cell = nb::handle;  // an array of NumPy with one element of the right type
@@ -115,6 +120,8 @@ void bind_arrays(nb::module_& module) {
       .def_prop_ro("extents", &any_array::extents)
       .def_prop_ro("tile", &any_array::tile)
       .def_prop_ro("grid", &any_array::grid)
+      .def_prop_ro("halo", &any_array::halo)
+      .def_prop_ro("periodic", &any_array::periodic)
       .def_prop_ro("views", [](const any_array& array) { return array.views; })
       .def_prop_ro("is_freed", &any_array::is_freed)
       .def("read",
@@ -158,11 +165,27 @@ void bind_arrays(nb::module_& module) {
                                     in(array, desired).data(), out(array, before).data());
            })
       .def("start", &start_transfer)
-      .def("tiles_of", [](const std::shared_ptr<any_array>& array, int pe) { return tiles_of(array, pe); })
-      .def("redistribute",
-           [](any_array& array, numbers tile, numbers grid, numbers host_tile) {
+      .def("exchange_halo",
+           [](any_array& array, std::optional<int> width) {
              begin_wait();
-             return array.redistribute({std::move(tile), std::move(grid), std::move(host_tile)});
+             return transfer(array.exchange_halo(width), held_buffer());
+           })
+      .def("get_halo",
+           [](any_array& array) {
+             begin_wait();
+             return transfer(array.get_halo(), held_buffer());
+           })
+      .def("tiles_of", [](const std::shared_ptr<any_array>& array, int pe) { return tiles_of(array, pe); })
+      .def("tile_at",
+           [](const std::shared_ptr<any_array>& array, nb::handle key) {
+             session::check_running();
+             return tile_memory(array, array->tile_at(required_position(*array, key)));
+           })
+      .def("redistribute",
+           [](any_array& array, numbers tile, numbers grid, numbers host_tile, numbers halo, numbers periodic) {
+             begin_wait();
+             return array.redistribute(
+                 {std::move(tile), std::move(grid), std::move(host_tile), std::move(halo), std::move(periodic)});
            })
       .def("free", [](any_array& array) {
         begin_wait();
@@ -173,11 +196,73 @@ void bind_arrays(nb::module_& module) {
                                      .c_str());
         array.free();
       });
-  module.def("make_array",
-             [](const std::string& kind, const numbers& extents, numbers tile, numbers grid, numbers host_tile) {
-               begin_wait();
-               return make_array(kind, extents, {std::move(tile), std::move(grid), std::move(host_tile)});
-             });
+  module.def("make_array", [](const std::string& kind, const numbers& extents, numbers tile, numbers grid,
+                              numbers host_tile, numbers halo, numbers periodic) {
+    begin_wait();
+    return make_array(kind, extents,
+                      {std::move(tile), std::move(grid), std::move(host_tile), std::move(halo), std::move(periodic)});
+  });
+}
+
+/// Paths are bytes: they need not be UTF-8.
+void bind_files(nb::module_& module) {
+  const auto text_of = [](const nb::bytes& path) { return std::string(path.c_str(), path.size()); };
+  nb::enum_<file_format>(module, "FileFormat")
+      .value("BY_NAME", file_format::by_name)
+      .value("NPY", file_format::npy)
+      .value("TEXT", file_format::text)
+      .value("HDF5", file_format::hdf5);
+  nb::enum_<progress_line>(module, "ProgressLine")
+      .value("ON_TERMINALS", progress_line::on_terminals)
+      .value("ALWAYS", progress_line::always)
+      .value("NEVER", progress_line::never);
+  nb::class_<file_options>(module, "FileOptions")
+      .def("__init__", [](file_options* made, file_format format, std::string data_set, std::int64_t bytes_at_once,
+                          progress_line progress) {
+        new (made) file_options{format, std::move(data_set), bytes_at_once, progress};
+      });
+  module.def("dump", [text_of](any_array& array, const nb::bytes& path, const file_options& options) {
+    begin_wait();
+    array.dump(text_of(path), options);
+  });
+  module.def("load", [text_of](any_array& array, const nb::bytes& path, const file_options& options) {
+    begin_wait();
+    array.load(text_of(path), options);
+  });
+  module.def("inspect_file", [text_of](const nb::bytes& path, const file_options& options) {
+    begin_wait();
+    return inspect_file(text_of(path), options);
+  });
+}
+
+void bind_locks(nb::module_& module) {
+  nb::class_<global_lock>(module, "Lock")
+      .def("acquire",
+           [](const global_lock& lock) {
+             begin_wait();
+             lock_request request = lock.acquire();
+             const interpreter_released released;
+             (void)request.get().detach();
+           })
+      .def("release",
+           [](const global_lock& lock) {
+             session::check_running();
+             lock.release();
+           })
+      .def("home",
+           [](const global_lock& lock) {
+             session::check_running();
+             return lock.home();
+           })
+      .def("free", [](const global_lock& lock) {
+        begin_wait();
+        future<void> done = lock.free();
+        wait_for(done);
+      });
+  module.def("make_lock", [] {
+    session::check_running();
+    return global_lock::made_by_all();
+  });
 }
 
 void bind_job(nb::module_& module) {
@@ -244,7 +329,8 @@ void bind_job(nb::module_& module) {
   });
 }
 
-// What C++ throws and nanobind does not know: the job was stopped, or its memory is used up.
+// What C++ throws and nanobind does not know: the job was stopped, its memory is used up, or a file is not as it must
+// be.
 void translate(const std::exception_ptr& thrown, void*) {
   try {
     std::rethrow_exception(thrown);
@@ -252,6 +338,8 @@ void translate(const std::exception_ptr& thrown, void*) {
     PyErr_SetObject(PyExc_SystemExit, nb::int_(session::status_of_stop()).ptr());
   } catch (const arena::arena_exhausted& error) {
     PyErr_SetString(PyExc_MemoryError, error.what());
+  } catch (const file_error& error) {
+    PyErr_SetString(PyExc_OSError, error.what());
   }
 }
 
@@ -262,4 +350,6 @@ NB_MODULE(_trireme, module) {
   nb::register_exception_translator(&tri::python::translate);
   tri::python::bind_job(module);
   tri::python::bind_arrays(module);
+  tri::python::bind_files(module);
+  tri::python::bind_locks(module);
 }

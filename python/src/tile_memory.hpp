@@ -20,6 +20,17 @@ class tile_memory {
   const std::shared_ptr<any_array>& array() const { return array_; }
   const numbers& first() const { return tile_.first; }
   const numbers& last() const { return tile_.last; }
+  /// The same with the ghost cells around it.
+  tile_memory with_halo() const {
+    tile_in_memory wide = tile_;
+    for (std::size_t d = 0; d < shape_.size(); ++d) {
+      const std::int64_t width = array_->halo()[d];
+      wide.data -= width * wide.strides[d];
+      wide.first[d] -= width;
+      wide.last[d] += width;
+    }
+    return {array_, std::move(wide)};
+  }
 
   /// The slots of the type; with a BufferError set where they return -1.
   static int get_buffer(PyObject* self, Py_buffer* view, int flags);

@@ -1,4 +1,4 @@
-// A section under way between a global array and a Python buffer, which stays as long.
+// A section under way between a global array and a Python buffer, which stays as long; or ghost cells, without one.
 #pragma once
 
 #include <nanobind/nanobind.h>
@@ -18,6 +18,7 @@ namespace tri::python {
 /// has another number of bytes.
 class held_buffer {
  public:
+  held_buffer() = default;
   held_buffer(nanobind::handle object, std::size_t bytes, bool is_written) {
     if (PyObject_GetBuffer(object.ptr(), &view_, is_written ? PyBUF_CONTIG : PyBUF_CONTIG_RO) != 0)
       nanobind::raise_python_error();

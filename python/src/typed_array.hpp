@@ -65,7 +65,10 @@ class typed_array final : public any_array {
     bytes_of_element_ = sizeof(T);
     extents_ = as_numbers<N>(array_.extents());
     tile_ = as_numbers<N>(array_.tile());
-    if (array_.where().how().grid != position<N>()) grid_ = as_numbers<N>(array_.where().how().grid);
+    const distribution<N>& how = array_.where().how();
+    if (how.grid != position<N>()) grid_ = as_numbers<N>(how.grid);
+    halo_ = as_numbers<N>(how.halo);
+    for (int d = 0; d < N; ++d) periodic_.push_back(how.rings >> d & 1);
   }
 
   int owner(const numbers& at) const override { return array_.owner(as_position<N>(at)); }
@@ -123,15 +126,15 @@ class typed_array final : public any_array {
     refuse();
   }
 
+  future<void> exchange_halo(std::optional<int> width) override {
+    return width ? array_.exchange_halo(*width) : array_.exchange_halo();
+  }
+  future<void> get_halo() override { return array_.get_halo(); }
+
   std::vector<tile_in_memory> tiles_of(int pe) override {
     std::vector<tile_in_memory> found;
     const auto add = [&](const auto& tiles) {
-      for (const local_tile<T, N> tile : tiles) {
-        numbers strides;
-        for (int d = 0; d < N; ++d) strides.push_back(tile.stride(d) * static_cast<std::int64_t>(sizeof(T)));
-        found.push_back({reinterpret_cast<std::byte*>(tile.data()), as_numbers<N>(tile.elements().first),
-                         as_numbers<N>(tile.elements().last), std::move(strides)});
-      }
+      for (const local_tile<T, N> tile : tiles) found.push_back(in_memory(tile));
     };
     if (pe == this_pe())
       add(array_.own_tiles());
@@ -139,14 +142,29 @@ class typed_array final : public any_array {
       add(array_.tiles_of(pe));
     return found;
   }
+  tile_in_memory tile_at(const numbers& at) override { return in_memory(array_.tile_at(as_position<N>(at))); }
   std::shared_ptr<any_array> redistribute(const asked_distribution& how) override;
   void free() override {
     future<void> done = array_.free();
     is_freed_ = true;
     wait_for(done);
   }
+  void dump(const std::string& path, const file_options& options) override {
+    const interpreter_released released;
+    tri::dump(array_, path, options);
+  }
+  void load(const std::string& path, const file_options& options) override {
+    const interpreter_released released;
+    tri::load(array_, path, options);
+  }
 
  private:
+  static tile_in_memory in_memory(const local_tile<T, N>& tile) {
+    numbers strides;
+    for (int d = 0; d < N; ++d) strides.push_back(tile.stride(d) * static_cast<std::int64_t>(sizeof(T)));
+    return {reinterpret_cast<std::byte*>(tile.data()), as_numbers<N>(tile.elements().first),
+            as_numbers<N>(tile.elements().last), std::move(strides)};
+  }
   static void keep(const T& value, void* result) { std::memcpy(result, &value, sizeof(T)); }
   [[noreturn]] static void refuse() {
     throw std::invalid_argument(std::string("elements of type ") + names_of<T>().first + " have no such operation");
@@ -179,6 +197,9 @@ distribution<N> distribution_of(const asked_distribution& how) {
   if (!how.grid.empty()) made.grid = distribution<N>(processor_grid<N>{as_position<N>(how.grid)}).grid;
   if (!how.host_tile.empty())
     made.host_tile = distribution<N>(host_tile_extents<N>{as_position<N>(how.host_tile)}).host_tile;
+  if (!how.halo.empty()) made.halo = as_position<N>(how.halo);
+  for (std::size_t d = 0; d < how.periodic.size(); ++d)
+    if (how.periodic[d] != 0) made.rings |= 1U << d;
   return made;
 }
 

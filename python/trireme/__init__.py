@@ -15,12 +15,13 @@ Every process of the job runs the script; each has one PE (processing element). 
 other threads of the interpreter run.
 
 Errors: IndexError outside of an array, ValueError for arguments that do not fit, TypeError for keys and elements of
-another type, BufferError for an array that views still show, MemoryError, and RuntimeError for everything else that
-the runtime refuses. An exception that leaves the script ends the whole job.
+another type, BufferError for an array that views still show, OSError for files, MemoryError, and RuntimeError for
+everything else that the runtime refuses. An exception that leaves the script ends the whole job.
 """
 
 from ._arrays import GlobalArray, Tile, Transfer, global_array
 from ._collectives import allgather, allreduce, broadcast
+from ._files import dump, load
 from ._job import (
     barrier,
     exit,
@@ -36,23 +37,28 @@ from ._job import (
     progress,
     start,
 )
+from ._locks import GlobalLock, global_lock
 
 __all__ = [
     "GlobalArray",
+    "GlobalLock",
     "Tile",
     "Transfer",
     "allgather",
     "allreduce",
     "barrier",
     "broadcast",
+    "dump",
     "exit",
     "fail",
     "fence",
     "global_array",
+    "global_lock",
     "host",
     "host_count",
     "host_of",
     "is_running",
+    "load",
     "pe",
     "pe_count",
     "pes_of_host",

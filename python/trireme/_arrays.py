@@ -14,22 +14,23 @@ from ._trireme import Direction, Update
 _MOST_UNDER_WAY = 512  # parts of a section with steps
 
 
-def global_array(shape, dtype=float, *, tiles=None, grid=None, host_tiles=None):
+def global_array(shape, dtype=float, *, tiles=None, grid=None, host_tiles=None, halo=None, periodic=False):
     """A new array of zeros over all PEs. Collective: every PE makes it, in the same order, with the same arguments.
     That takes no message and does not wait.
 
     shape: 1 to 6 extents, or an integer for one dimension. dtype: bool, (u)int8 to (u)int64, float32, float64,
     complex64, complex128. tiles, grid, host_tiles: as tri::tiles, tri::grid and tri::host_tiles of C++, extents for
     each dimension; without tiles each PE of the grid gets one block, without a grid tiles are dealt in turn, and blocks
-    over the grid with the shortest edges. ValueError when they do not fit, MemoryError.
+    over the grid with the shortest edges. halo: ghost cells around each tile, as many before and behind it along each
+    dimension, or an integer for all (GlobalArray.exchange_halo fills them). periodic: whether those at the edges show
+    elements of the opposite edge, for each dimension, or a bool for all. ValueError when they do not fit, MemoryError.
     """
     ensure_started()
     shape = _numbers(shape, "shape")
     kind = numpy.dtype(dtype)
     if not kind.isnative or kind.fields is not None:
         raise ValueError(f"global arrays have plain elements in this machine's byte order; {kind} was asked for")
-    options = [[] if given is None else _numbers(given, name, len(shape))
-               for name, given in (("tiles", tiles), ("grid", grid), ("host_tiles", host_tiles))]
+    options = _distribution(len(shape), tiles, grid, host_tiles, halo, periodic)
     return GlobalArray(_trireme.make_array(kind.str[1:], shape, *options))
 
 
@@ -59,6 +60,10 @@ class GlobalArray:
     nbytes = property(lambda self: self.size * self._dtype.itemsize, doc="bytes of all elements")
     tile_shape = property(lambda self: tuple(self._array.tile), doc="extents of a whole tile")
     grid = property(lambda self: tuple(self._array.grid) or None, doc="PEs along each dimension; None: dealt in turn")
+    halo = property(lambda self: tuple(self._array.halo),
+                    doc="ghost cells on each side of a tile, along each dimension; zeros: none")
+    periodic = property(lambda self: tuple(map(bool, self._array.periodic)),
+                        doc="along which dimensions ghost cells at the edges show the opposite edge")
 
     def __len__(self):
         return self._shape[0]
@@ -228,16 +233,41 @@ class GlobalArray:
         """
         return [Tile(memory, pe) for memory in self._array.tiles_of(pe)]
 
+    def tile_at(self, key):
+        """The Tile that has an element, of any PE of this host. RuntimeError for one of another host."""
+        return Tile(self._array.tile_at(key), self._array.owner(key))
+
+    # Ghost cells.
+
+    def exchange_halo(self, width=None):
+        """Fills the ghost cells of this PE's tiles with the elements that they show: faces, edges and corners. Every PE
+        with tiles calls it; each sends one message to each neighbouring PE, with its elements as they are at the call.
+        Returns when the own ghost cells are filled. No barrier is needed around it: ghost cells of a PE do not change
+        before it calls this. Those behind the edge of an array that is not periodic keep what was written there.
+
+        width: of a part of the halo, the same on all PEs; IndexError when the halo is narrower. RuntimeError when the
+        array has no halo, or when it is freed before all cells have come.
+        """
+        self.exchange_halo_async(width).wait()
+
+    def exchange_halo_async(self, width=None):
+        """The same without waiting; returns a Transfer. Elements that are no ghost cells may be read and written
+        meanwhile."""
+        return Transfer([self._array.exchange_halo(width)])
+
+    def get_halo(self):
+        """Fills the ghost cells of this PE's tiles as exchange_halo does, without a call by others. The program orders
+        that against the writes of its neighbours: a barrier before it, and one before they write again."""
+        Transfer([self._array.get_halo()]).wait()
+
     def fill(self, value):
         """Sets the elements of this PE; called by every PE it sets all. Others see it after a barrier."""
         for tile in self.own_tiles():
             tile.array[...] = value
 
-    def redistribute(self, *, tiles=None, grid=None, host_tiles=None):
+    def redistribute(self, *, tiles=None, grid=None, host_tiles=None, halo=None, periodic=False):
         """A new array with the same elements, dealt otherwise; see global_array. Collective; waits for all PEs."""
-        options = [[] if given is None else _numbers(given, name, self.ndim)
-                   for name, given in (("tiles", tiles), ("grid", grid), ("host_tiles", host_tiles))]
-        return GlobalArray(self._array.redistribute(*options))
+        return GlobalArray(self._array.redistribute(*_distribution(self.ndim, tiles, grid, host_tiles, halo, periodic)))
 
     def free(self):
         """Frees it; collective, waits for all PEs. Later accesses raise RuntimeError. Without it an array lives until
@@ -268,6 +298,8 @@ class Tile:
                       doc="where it lies, as slices: a[tile.region] is a copy of tile.array")
     # memoryview: where it is refused, NumPy would make an array of one object.
     array = property(lambda self: numpy.asarray(memoryview(self._memory)), doc="its elements, a view without a copy")
+    with_halo = property(lambda self: numpy.asarray(memoryview(self._memory.with_halo())),
+                         doc="its elements and the ghost cells around them, a view without a copy")
 
     def __array__(self, dtype=None, copy=None):
         shown = self.array if dtype is None else self.array.astype(dtype, copy=False)
@@ -391,6 +423,17 @@ def _index(index, axis, extent):
     if not -extent <= at < extent:
         raise IndexError(f"index {at} is out of bounds for axis {axis} with size {extent}")
     return at % extent
+
+
+def _distribution(dimensions, tiles, grid, host_tiles, halo, periodic):
+    """The options of a creation, a list of numbers each; empty: not given."""
+    if hasattr(type(halo), "__index__") and numpy.ndim(halo) == 0:
+        halo = (halo,) * dimensions
+    if isinstance(periodic, (bool, numpy.bool_)):
+        periodic = (periodic,) * dimensions
+    return [[] if given is None else _numbers(given, name, dimensions)
+            for name, given in (("tiles", tiles), ("grid", grid), ("host_tiles", host_tiles), ("halo", halo),
+                                ("periodic", tuple(map(bool, periodic))))]
 
 
 def _numbers(given, name, dimensions=None):

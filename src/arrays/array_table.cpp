@@ -87,7 +87,7 @@ void array_table::enter(const std::shared_ptr<local_array>& array) {
   array->seen_ = std::make_unique<std::byte*[]>(pes);
   const auto entered = arrays_.emplace(array->id(), array).first;
   try {
-    array->shared_ = &directory_of_host().join(array->id(), pes, digest);
+    array->shared_ = &directory_of_host().join(array->id(), pes, digest, array->shape());
   } catch (const arena::arena_exhausted&) {  // requests for it fail here
     arrays_.erase(entered);
     free_by_name(array->id());
@@ -224,6 +224,16 @@ void report_unknown(array_id id) {
   if (id == 0) throw std::logic_error("a global pointer that names no array was dereferenced");
   if (was_freed(id)) throw std::logic_error(describe(id) + " was freed");
   throw std::logic_error(describe(id) + " is not known on this PE, or its elements have another type");
+}
+void report_other_shape(const local_array& known, const array_shape& named) {
+  throw std::logic_error(
+      fmt::format("{} has another type, other extents or another distribution on this PE: {}; the handle names {}",
+                  describe(known.id()), describe(known.shape()), describe(named)));
+}
+void report_other_type(const local_array& known, std::string_view type, int dimensions) {
+  throw std::logic_error(
+      fmt::format("{} has another type or other dimensions: {}; asked for is one of {} in {} dimensions",
+                  describe(known.id()), describe(known.shape()), type, dimensions));
 }
 void report_outside(const local_array& array, std::int64_t number) {
   throw std::out_of_range(

@@ -18,6 +18,7 @@ struct host_pieces {
   host_pieces* next;     // in its chain; under the lock of the directory
   std::uint32_t users;   // PEs that have the array in their table; under the lock
   std::uint64_t digest;  // of its shape
+  array_shape shape;     // as the PE gave it that came first
   static std::size_t bytes_for(std::uint32_t pes) {
     return sizeof(host_pieces) + pes * sizeof(std::atomic<std::byte*>);
   }
@@ -30,7 +31,7 @@ class host_directory {
  public:
   /// The record of an array, made if there is none; counts the caller as a user. Throws arena_exhausted, and
   /// std::logic_error when another PE of the host has given it another shape.
-  host_pieces& join(array_id id, std::uint32_t pes, std::uint64_t digest);
+  host_pieces& join(array_id id, std::uint32_t pes, std::uint64_t digest, const array_shape& shape);
   /// The last user releases it.
   void leave(host_pieces& record);
 

@@ -32,8 +32,8 @@ void with_piece(const asked_array& asked, int source, piece_use use) {
   if (array != nullptr) {
     if (array->short_digest() != asked.digest)
       return use(nullptr, nullptr,
-                 fmt::format("{} has another type, other extents or another distribution on PE {} than on PE {}",
-                             describe(asked.id), sched::this_pe().number(), source));
+                 fmt::format("{} has another type, other extents or another distribution on PE {}, {}, than on PE {}",
+                             describe(asked.id), sched::this_pe().number(), describe(array->shape()), source));
     std::byte* const piece = owner == sched::this_pe().number() ? array->own_piece() : array->piece_of(owner);
     if (piece != nullptr) return use(array.get(), piece, {});
   }

@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 
 #include <cerrno>
@@ -20,6 +21,35 @@ std::string folder_of(const std::string& path) {
   const std::size_t end = path.find_last_of('/');
   if (end == std::string::npos) return ".";
   return end == 0 ? "/" : path.substr(0, end);
+}
+
+bool is_at(const unique_fd& file, const std::string& path) {
+  struct stat opened {};
+  struct stat there {};
+  return fstat(file.get(), &opened) == 0 && lstat(path.c_str(), &there) == 0 && opened.st_dev == there.st_dev &&
+         opened.st_ino == there.st_ino;
+}
+
+// Removes a file that a process of this user has left that was killed. Under its lock, and nothing but the holder of
+// its lock takes a file from its name: so it is still that one.
+void remove_left(const std::string& path) {
+  const unique_fd left(open(path.c_str(), O_WRONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC));
+  struct stat entry {};
+  if (!left || fstat(left.get(), &entry) != 0 || !S_ISREG(entry.st_mode) || entry.st_uid != geteuid()) return;
+  if (flock(left.get(), LOCK_EX | LOCK_NB) == 0 && is_at(left, path)) unlink(path.c_str());
+}
+
+// A new file of this name, with its lock; none: another process has one, and errno is EEXIST, or it cannot be made.
+unique_fd make_locked(const std::string& path) {
+  for (int attempt = 0; attempt < 3; ++attempt) {
+    unique_fd made(open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666));
+    if (!made) return {};
+    while (flock(made.get(), LOCK_EX) != 0 && errno == EINTR) {  // others have it for moments only
+    }
+    if (is_at(made, path)) return made;  // one may have removed it before it had the lock
+  }
+  errno = EEXIST;
+  return {};
 }
 
 }  // namespace
@@ -53,8 +83,13 @@ output_file::output_file(std::string path, output_kind kind) : path_(std::move(p
     if (!file_) fail(std::strerror(errno));
     return;
   }
-  beside_ = (really_.empty() ? path_ : really_) + "." + random_text().substr(0, 8);
-  file_ = unique_fd(open(beside_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666));
+  beside_ = (really_.empty() ? path_ : really_) + ".trireme-unfinished";
+  remove_left(beside_);
+  file_ = make_locked(beside_);
+  if (!file_ && errno == EEXIST) {
+    beside_ += "." + random_text().substr(0, 8);
+    file_ = make_locked(beside_);
+  }
   if (file_) {
     if (exists) fchmod(file_.get(), entry.st_mode & 0777);
     return;
@@ -84,10 +119,14 @@ void output_file::write(std::string_view text) {
 }
 
 void output_file::finish() {
-  if (close(file_.release()) != 0) fail(std::strerror(errno));
-  if (beside_.empty()) return;
-  if (std::rename(beside_.c_str(), (really_.empty() ? path_ : really_).c_str()) != 0) fail(std::strerror(errno));
+  // File systems find out late, when a descriptor is closed; the lock goes with the last one, and that must not be
+  // before the file has its place.
+  const int another = fcntl(file_.get(), F_DUPFD_CLOEXEC, 0);
+  if (another < 0 || close(another) != 0) fail(std::strerror(errno));
+  if (!beside_.empty() && std::rename(beside_.c_str(), (really_.empty() ? path_ : really_).c_str()) != 0)
+    fail(std::strerror(errno));
   beside_.clear();
+  if (close(file_.release()) != 0) fail(std::strerror(errno));
 }
 
 void write_output_file(const std::string& path, std::string_view text) {

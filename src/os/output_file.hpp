@@ -2,6 +2,9 @@
 // that leads elsewhere. What is new is made exclusively, beside the path, and takes its place when it is complete: a
 // reader sees the old file or the new one. Links and devices that the user may have meant (/dev/stdout) are written to;
 // those of another user, in a folder where others may write, are refused. One owner, one thread.
+//
+// A process that is killed leaves the file beside the path. Files under way are locked, and the kernel unlocks those of
+// dead processes, so the next file for this path removes what is left. Where the file system has no locks it stays.
 #pragma once
 
 #include <string>

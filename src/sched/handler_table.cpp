@@ -17,8 +17,10 @@ std::vector<handler_row>& rows() {
 
 std::uint32_t register_handler(handler_function run, std::string name, handler_function make_portable,
                                handler_function drop, refusal_function refuse, handler_function make_remote,
-                               arrival_function at_host, message_form form, service_function may_be_served) {
-  rows().push_back({run, std::move(name), make_portable, drop, refuse, make_remote, at_host, form, may_be_served});
+                               arrival_function at_host, message_form form, service_function may_be_served,
+                               bool answer_is_large) {
+  rows().push_back(
+      {run, std::move(name), make_portable, drop, refuse, make_remote, at_host, form, may_be_served, answer_is_large});
   return static_cast<std::uint32_t>(rows().size() - 1);
 }
 

@@ -83,42 +83,20 @@ void scheduler::send_later(std::int64_t delay_ns, const envelope& message) {
 
 // The memory of a message from another host is free when its handler has ended, also when that keeps the message: what
 // it waits for may be behind it at its sender.
-void scheduler::run_counted(envelope& message) {
-  if ((message.flags & envelope::is_deferred) != 0) return run_request(message);
-  const std::uint8_t count = message.flags & envelope::any_count;
-  const std::uint64_t bytes = wire_link::cost_of(message);
-  message.flags &= static_cast<std::uint8_t>(~envelope::any_count);
+void scheduler::run_from_host(envelope& message) {
+  const std::uint8_t flags = message.flags;
+  const std::uint8_t count = flags & envelope::any_count;
+  const std::uint64_t bytes = count == 0 ? 0 : wire_link::cost_of(message);
+  message.flags = static_cast<std::uint8_t>(flags & ~envelope::any_of_wire);
+  const bool is_request = (flags & (envelope::is_deferred | envelope::holds_slot)) != 0;
+  is_serving_ = is_serving_ || is_request;
+  holds_slot_ = (flags & envelope::holds_slot) != 0;
   run(message);
-  release_memory(count, bytes);
-}
-
-// A request that was left to this PE. Behind one that waits for a slot others wait, too.
-void scheduler::run_request(envelope& message) {
-  if (!postponed_.empty() || !wire_->has_free_slot()) [[unlikely]] {
-    postponed_.emplace_back().assign_message(message);
-    wire_->count_postponed_request();
-    return;
-  }
-  serve_own(message);
-}
-
-void scheduler::serve_own(envelope& message) {
-  message.flags &= static_cast<std::uint8_t>(~envelope::is_deferred);
-  is_serving_ = true;
-  run_counted(message);
-  is_serving_ = false;
-  wire_->deferred_request_ran(local_number_);
-}
-
-bool scheduler::run_postponed() {
-  bool ran = false;
-  for (; !postponed_.empty() && wire_->has_free_slot(); ran = true) {
-    envelope message;
-    message.assign_message(postponed_.front());
-    postponed_.pop_front();
-    serve_own(message);
-  }
-  return ran;
+  if (std::exchange(holds_slot_, false)) wire_link::release_slot();  // the answer, if there was one, took none
+  if (is_request) is_serving_ = false;
+  if (count != 0) release_memory(count, bytes);
+  if ((flags & envelope::is_answer) != 0) counters_.remote_answers_done.add();
+  if ((flags & envelope::is_deferred) != 0) wire_->deferred_request_ran(local_number_);
 }
 
 void scheduler::serve(int destination, envelope& message) {
@@ -162,7 +140,6 @@ void scheduler::drop_messages() {
     for (; envelope* const message = local_.front(); local_.pop(), dropped = true) drop(*message);
     for (; !ordered_.empty(); dropped = true) drop_block(ordered_.pop());
     for (; !timers_.empty(); dropped = true) drop_block(pop_timer());
-    for (; !postponed_.empty(); postponed_.pop_front(), dropped = true) drop(postponed_.front());
     for (envelope message; own_process_.nodes->pop(message); dropped = true) {
       arena::taken_over();
       drop(message);
@@ -304,8 +281,6 @@ bool scheduler::step() {
   if (inbox_.has_urgent()) [[unlikely]]
     worked = sort_urgent();
   if (!timers_.empty()) worked |= run_timers();
-  if (!postponed_.empty()) [[unlikely]]
-    worked |= run_postponed();
   if (run_ordered(true)) return true;
   worked |= run_arrivals();
   if (inbox_.has_urgent()) [[unlikely]] {  // came meanwhile, or was sent by what has just arrived
@@ -344,9 +319,13 @@ void scheduler::run_until(os::function_ref<bool()> done, bool waiting_on_result)
   }
   // Other hosts may wait for what this PE has sent meanwhile, as in a barrier, and the program may compute for long
   // now.
-  if (has_waited && makes_progress_on_wire_) wire_->flush();
+  if (has_waited) flush_wire();
   if (trace_ != nullptr && waiting_on_result) [[unlikely]]
     trace_->mark(trace::event::resume);
+}
+
+void scheduler::flush_wire() {
+  if (makes_progress_on_wire_) wire_->flush();
 }
 
 bool scheduler::run_idle_hooks() {
@@ -379,8 +358,8 @@ bool scheduler::found_late_work(bool is_poller) {
   if (is_poller ? !wire_->prepare_sleep()
                 : makes_progress_on_wire_ && (!wire_->has_poller() || wire_->memory_is_asked_for()))
     return true;
-  return !local_.empty() || !ordered_.empty() || !postponed_.empty() || !own_process_.nodes->seems_empty() ||
-         runtime_.stopping() || own_board_.has_work_before_sleep() || own_board_.progress().any_offered_before_sleep();
+  return !local_.empty() || !ordered_.empty() || !own_process_.nodes->seems_empty() || runtime_.stopping() ||
+         own_board_.has_work_before_sleep() || own_board_.progress().any_offered_before_sleep();
 }
 
 // Negative: for ever. Nobody wakes us for a timer or a stalled program; everything else does.

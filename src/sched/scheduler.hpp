@@ -5,7 +5,6 @@
 #pragma once
 
 #include <cstdint>
-#include <deque>
 #include <vector>
 
 #include "arena/wait_policy.hpp"
@@ -41,6 +40,8 @@ class scheduler final : public pe {
   void serve(int destination, envelope& message);
   /// One step: true if anything was done.
   bool step();
+  /// Before the program computes, maybe for long: what this PE has sent to other hosts leaves.
+  void flush_wire();
   /// After the last step: lets go of every message that still waits here, in whatever queue, and of those of the node.
   void drop_messages();
 
@@ -57,18 +58,15 @@ class scheduler final : public pe {
   static void run_traced(pe& here, envelope& message);
   bool wire_is_due() const { return makes_progress_on_wire_ && os::ticks() - last_wire_ticks_ > wire_every_ticks_; }
   void run(envelope& message) {
-    if ((message.flags & envelope::any_count) != 0) [[unlikely]]
-      return run_counted(message);
+    if ((message.flags & envelope::any_of_wire) != 0) [[unlikely]]
+      return run_from_host(message);
     ++handler_depth_;
     arena::taken_over();
     handlers_[message.handler](*this, message);
     --handler_depth_;
     count_processed();
   }
-  void run_counted(envelope& message);
-  void run_request(envelope& message);
-  void serve_own(envelope& message);
-  bool run_postponed();
+  void run_from_host(envelope& message);
   void release_memory(std::uint8_t count, std::uint64_t bytes);
   void drop(envelope& message);
   void run_block(envelope* message);
@@ -102,8 +100,7 @@ class scheduler final : public pe {
   std::uint64_t last_wire_ticks_ = 0;
   board::board_pe own_board_;
   ordered_queue ordered_;
-  std::deque<envelope> postponed_;  // requests of other hosts that wait for a slot of their answers
-  std::vector<timer> timers_;       // a heap, the first deadline first
+  std::vector<timer> timers_;  // a heap, the first deadline first
   std::uint64_t timer_sequence_ = 0;
   global_message_counts global_counts_;
   arena::wait_policy waiting_;

@@ -528,7 +528,8 @@ void arguments_must_be_alike() {
   }
   if (this_pe() == 1) {
     team::world().barrier().get();
-    expect_throws([] { global_array<int, 1>(position<1>(11), tiles(2)); }, "on another PE of this host");
+    expect_throws([] { global_array<int, 1>(position<1>(11), tiles(2)); },
+                  "on another PE of this host: (10) of int in tiles (2) there, (11) of int in tiles (2) here");
   } else {
     const global_array<int, 1> a(position<1>(10), tiles(2));
     team::world().barrier().get();
@@ -542,7 +543,8 @@ void arguments_must_be_alike_on_all_hosts() {
   const global_array<int, 1> a(position<1>(job.host() == 1 ? 12 : 10), tiles(1));
   barrier().get();
   if (job.hosts() > 1 && this_pe() == job.first_pe_of(1)) {
-    expect_throws([&] { (void)int{a(0)}; }, "has another type, other extents or another distribution on PE ");
+    // PE 0 or a sibling that serves it.
+    expect_throws([&] { (void)int{a(0)}; }, ", (10) of int in tiles (1), than on PE " + std::to_string(this_pe()));
     int one = 0;
     expect_throws([&] { a.get({{0}, {1}}, &one).get(); }, "other extents");
   }

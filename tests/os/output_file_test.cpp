@@ -4,8 +4,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
+#include <csignal>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -55,6 +57,59 @@ TEST_F(output_file_test, that_is_not_finished_has_not_happened) {
   output_file(path("y")).write("new");
   EXPECT_EQ(contents_of(path("x")), "old");
   EXPECT_EQ(files(), 1);
+}
+
+TEST_F(output_file_test, removes_what_a_killed_process_has_left) {
+  tri::testing::write_file(path("x"), "old");
+  const pid_t child = fork();
+  if (child == 0) {
+    output_file left(path("x"));
+    left.write("a part");
+    raise(SIGKILL);
+  }
+  int status = 0;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  ASSERT_TRUE(WIFSIGNALED(status));
+  EXPECT_EQ(contents_of(path("x")), "old");
+  EXPECT_EQ(contents_of(path("x.trireme-unfinished")), "a part");
+  output_file file(path("x"));
+  EXPECT_EQ(file.written_path(), path("x.trireme-unfinished"));
+  file.write("new");
+  file.finish();
+  EXPECT_EQ(contents_of(path("x")), "new");
+  EXPECT_EQ(files(), 1);
+}
+
+TEST_F(output_file_test, leaves_one_alone_that_is_under_way) {
+  output_file first(path("x"));
+  output_file second(path("x"));
+  EXPECT_NE(first.written_path(), second.written_path());
+  first.write("first");
+  second.write("second");
+  first.finish();
+  EXPECT_EQ(contents_of(path("x")), "first");
+  second.finish();
+  EXPECT_EQ(contents_of(path("x")), "second");
+  EXPECT_EQ(files(), 1);
+}
+
+TEST_F(output_file_test, leaves_what_is_no_file_of_its_own) {
+  tri::testing::write_file(path("precious"), "old");
+  fs::create_symlink("precious", path("x.trireme-unfinished"));
+  write_output_file(path("x"), "new");
+  EXPECT_EQ(contents_of(path("precious")), "old");
+  EXPECT_TRUE(fs::is_symlink(path("x.trireme-unfinished")));
+  fs::create_directory(path("y.trireme-unfinished"));
+  write_output_file(path("y"), "new");
+  EXPECT_EQ(contents_of(path("y")), "new");
+  EXPECT_TRUE(fs::is_directory(path("y.trireme-unfinished")));
+  EXPECT_EQ(files(), 5);
+  if (!tri::testing::can_be_another_user()) GTEST_SKIP() << tri::testing::why_no_other_user;
+  tri::testing::write_file(path("z.trireme-unfinished"), "theirs");
+  ASSERT_EQ(chown(path("z.trireme-unfinished").c_str(), another_user, another_user), 0);
+  write_output_file(path("z"), "new");
+  EXPECT_EQ(contents_of(path("z")), "new");
+  EXPECT_EQ(contents_of(path("z.trireme-unfinished")), "theirs");
 }
 
 TEST_F(output_file_test, has_the_permissions_of_any_new_file) {

@@ -76,7 +76,6 @@ static void columns(long count) {
     NGA_Get64(matrix, first, last, buffer, &stride);
   }
 }
-static long size_of_access;
 static void gets_of_size(long count) {
   int64_t first = table_words, last = first + size_of_access / 8 - 1, stride = 1;
   for (long i = 0; i < count; ++i) NGA_Get64(table, &first, &last, buffer, &stride);
@@ -84,35 +83,22 @@ static void gets_of_size(long count) {
 static void puts_of_size(long count) {
   for (long i = 0; i < count; ++i) put_words(0, size_of_access / 8, buffer);
 }
-static void sizes(void) {
-  for (size_t i = 0; i < sizeof access_sizes / sizeof access_sizes[0]; ++i) {
-    char name[32];
-    size_of_access = access_sizes[i];
-    snprintf(name, sizeof name, "get/%ld", size_of_access);
-    measure(name, gets_of_size);
-    snprintf(name, sizeof name, "put/%ld", size_of_access);
-    measure(name, puts_of_size);
-  }
-}
 
-static void run_group(const char* group) {
-  if (strcmp(group, "singles") == 0) {
-    measure("get8", gets_of_one);
-    measure("put8", puts_of_one);
-    measure("fetch_add", additions);
-  } else if (strcmp(group, "random") == 0) { /* there is no exclusive or */
-    measure("random_dependent", dependent_gets);
-    measure("random_get", random_gets);
-    measure("random_put", random_puts);
-  } else if (strcmp(group, "sections") == 0) {
-    measure("get_1MiB", large_gets);
-    measure("put_1MiB", large_puts);
-    measure("tile256", blocks);
-    measure("column2048", columns);
-  } else if (strcmp(group, "sizes") == 0) {
-    sizes();
-  }
-}
+static const struct peer_operations operations = {
+    .get8 = gets_of_one,
+    .put8 = puts_of_one,
+    .fetch_add = additions,
+    .random_dependent = dependent_gets,
+    .random_get = random_gets,
+    .random_put = random_puts,
+    /* there is no exclusive or */
+    .get_1MiB = large_gets,
+    .put_1MiB = large_puts,
+    .tile256 = blocks,
+    .column2048 = columns,
+    .get_of_size = gets_of_size,
+    .put_of_size = puts_of_size,
+};
 
 static int array_of(int type, const char* name, int dimensions, int64_t rows, int64_t columns) {
   int64_t extents[] = {rows, columns}, blocks[] = {dimensions == 1 ? 2 : 1, 2},
@@ -145,7 +131,7 @@ int main(int argc, char** argv) {
   buffer = aligned_alloc(4096, 1 << 20);
   memset(buffer, 0, 1 << 20);
   GA_Sync();
-  if (process == 0) run_group(group);
+  if (process == 0) run_group(group, &operations);
   GA_Sync();
   if (process == 0) printf("done\n");
   fflush(stdout);

@@ -105,28 +105,16 @@ static void columns(long count) {
     MPI_Win_flush(1, matrix);
   }
 }
-static int size_of_access;
 static void gets_of_size(long count) {
   for (long i = 0; i < count; ++i) {
-    MPI_Get(buffer, size_of_access / 8, MPI_UINT64_T, 1, 0, size_of_access / 8, MPI_UINT64_T, table);
+    MPI_Get(buffer, (int)size_of_access / 8, MPI_UINT64_T, 1, 0, (int)size_of_access / 8, MPI_UINT64_T, table);
     MPI_Win_flush(1, table);
   }
 }
 static void puts_of_size(long count) {
   for (long i = 0; i < count; ++i) {
-    MPI_Put(buffer, size_of_access / 8, MPI_UINT64_T, 1, 0, size_of_access / 8, MPI_UINT64_T, table);
+    MPI_Put(buffer, (int)size_of_access / 8, MPI_UINT64_T, 1, 0, (int)size_of_access / 8, MPI_UINT64_T, table);
     MPI_Win_flush(1, table);
-  }
-}
-
-static void sizes(void) {
-  for (size_t i = 0; i < sizeof access_sizes / sizeof access_sizes[0]; ++i) {
-    char name[32];
-    size_of_access = (int)access_sizes[i];
-    snprintf(name, sizeof name, "get/%d", size_of_access);
-    measure(name, gets_of_size);
-    snprintf(name, sizeof name, "put/%d", size_of_access);
-    measure(name, puts_of_size);
   }
 }
 
@@ -152,28 +140,21 @@ static void busy(int process) {
   if (process == 0) printf("\n");
 }
 
-static void run_group(const char* group) {
-  if (strcmp(group, "singles") == 0) {
-    measure("get8", gets_of_one);
-    measure("put8", puts_of_one);
-    measure("fetch_add", additions);
-  } else if (strcmp(group, "random") == 0) {
-    measure("random_dependent", dependent_gets);
-    measure("random_get", random_gets);
-    measure("random_put", random_puts);
-    measure("xor", updates);
-  } else if (strcmp(group, "sections") == 0) {
-    measure("get_1MiB", large_gets);
-    measure("put_1MiB", large_puts);
-    measure("tile256", blocks);
-    measure("column2048", columns);
-  } else if (strcmp(group, "sizes") == 0) {
-    sizes();
-  } else if (strcmp(group, "busy") != 0) {
-    fprintf(stderr, "peer: the group '%s' is not one of singles, random, sections, sizes, busy\n", group);
-    MPI_Abort(MPI_COMM_WORLD, 2);
-  }
-}
+static const struct peer_operations operations = {
+    .get8 = gets_of_one,
+    .put8 = puts_of_one,
+    .fetch_add = additions,
+    .random_dependent = dependent_gets,
+    .random_get = random_gets,
+    .random_put = random_puts,
+    .xor_word = updates,
+    .get_1MiB = large_gets,
+    .put_1MiB = large_puts,
+    .tile256 = blocks,
+    .column2048 = columns,
+    .get_of_size = gets_of_size,
+    .put_of_size = puts_of_size,
+};
 
 int main(int argc, char** argv) {
   MPI_Init(&argc, &argv);
@@ -202,7 +183,7 @@ int main(int argc, char** argv) {
   if (strcmp(group, "busy") == 0)
     busy(process);
   else if (process == 0)
-    run_group(group);
+    run_group(group, &operations);
   MPI_Barrier(MPI_COMM_WORLD);
   if (process == 0) printf("done\n");
   fflush(stdout);

@@ -65,46 +65,31 @@ static void blocks(long count) {
 static void columns(long count) {
   for (long i = 0; i < count; ++i) shmem_double_iget(buffer, matrix + i % 1024, 1, matrix_rows, matrix_rows, 1);
 }
-static size_t size_of_access;
 static void gets_of_size(long count) {
-  for (long i = 0; i < count; ++i) shmem_getmem(buffer, table, size_of_access, 1);
+  for (long i = 0; i < count; ++i) shmem_getmem(buffer, table, (size_t)size_of_access, 1);
 }
 static void puts_of_size(long count) {
   for (long i = 0; i < count; ++i) {
-    shmem_putmem(table, buffer, size_of_access, 1);
+    shmem_putmem(table, buffer, (size_t)size_of_access, 1);
     shmem_quiet();
   }
 }
-static void sizes(void) {
-  for (size_t i = 0; i < sizeof access_sizes / sizeof access_sizes[0]; ++i) {
-    char name[32];
-    size_of_access = (size_t)access_sizes[i];
-    snprintf(name, sizeof name, "get/%zu", size_of_access);
-    measure(name, gets_of_size);
-    snprintf(name, sizeof name, "put/%zu", size_of_access);
-    measure(name, puts_of_size);
-  }
-}
 
-static void run_group(const char* group) {
-  if (strcmp(group, "singles") == 0) {
-    measure("get8", gets_of_one);
-    measure("put8", puts_of_one);
-    measure("fetch_add", additions);
-  } else if (strcmp(group, "random") == 0) {
-    measure("random_dependent", dependent_gets);
-    measure("random_get", random_gets);
-    measure("random_put", random_puts);
-    measure("xor", updates);
-  } else if (strcmp(group, "sections") == 0) {
-    measure("get_1MiB", large_gets);
-    measure("put_1MiB", large_puts);
-    measure("tile256", blocks);
-    measure("column2048", columns);
-  } else if (strcmp(group, "sizes") == 0) {
-    sizes();
-  }
-}
+static const struct peer_operations operations = {
+    .get8 = gets_of_one,
+    .put8 = puts_of_one,
+    .fetch_add = additions,
+    .random_dependent = dependent_gets,
+    .random_get = random_gets,
+    .random_put = random_puts,
+    .xor_word = updates,
+    .get_1MiB = large_gets,
+    .put_1MiB = large_puts,
+    .tile256 = blocks,
+    .column2048 = columns,
+    .get_of_size = gets_of_size,
+    .put_of_size = puts_of_size,
+};
 
 int main(int argc, char** argv) {
   shmem_init();
@@ -125,7 +110,7 @@ int main(int argc, char** argv) {
   buffer = aligned_alloc(4096, 1 << 20);
   memset(buffer, 0, 1 << 20);
   shmem_barrier_all();
-  if (process == 0) run_group(group);
+  if (process == 0) run_group(group, &operations);
   shmem_barrier_all();
   if (process == 0) printf("done\n");
   fflush(stdout);

@@ -95,8 +95,69 @@ static void measure(const char* name, void (*operation)(long count)) {
   fflush(stdout);
 }
 
+/* What a peer has. Each does `count` operations on what process 1 has; NULL: the library has no such operation. */
+struct peer_operations {
+  void (*get8)(long count);
+  void (*put8)(long count);
+  void (*fetch_add)(long count);
+  void (*random_dependent)(long count); /* gets, each of where the one before says */
+  void (*random_get)(long count);
+  void (*random_put)(long count);
+  void (*xor_word)(long count); /* of random words */
+  void (*get_1MiB)(long count);
+  void (*put_1MiB)(long count);
+  void (*tile256)(long count);
+  void (*column2048)(long count);
+  void (*get_of_size)(long count); /* size_of_access bytes */
+  void (*put_of_size)(long count);
+};
+static long size_of_access;
+
+static void measure_sizes(const struct peer_operations* can) {
+  for (size_t i = 0; i < sizeof access_sizes / sizeof access_sizes[0]; ++i) {
+    char name[32];
+    size_of_access = access_sizes[i];
+    snprintf(name, sizeof name, "get/%ld", size_of_access);
+    measure(name, can->get_of_size);
+    snprintf(name, sizeof name, "put/%ld", size_of_access);
+    measure(name, can->put_of_size);
+  }
+}
+
+/* On process 0. Of the group `busy`, which needs process 1, nothing: a peer that has it measures it itself. */
+static void run_group(const char* group, const struct peer_operations* can) {
+  const struct {
+    const char *group, *series;
+    void (*operation)(long count);
+  } rows[] = {{"singles", "get8", can->get8},
+              {"singles", "put8", can->put8},
+              {"singles", "fetch_add", can->fetch_add},
+              {"random", "random_dependent", can->random_dependent},
+              {"random", "random_get", can->random_get},
+              {"random", "random_put", can->random_put},
+              {"random", "xor", can->xor_word},
+              {"sections", "get_1MiB", can->get_1MiB},
+              {"sections", "put_1MiB", can->put_1MiB},
+              {"sections", "tile256", can->tile256},
+              {"sections", "column2048", can->column2048}};
+  for (size_t i = 0; i < sizeof rows / sizeof rows[0]; ++i)
+    if (strcmp(group, rows[i].group) == 0 && rows[i].operation != NULL) measure(rows[i].series, rows[i].operation);
+  if (strcmp(group, "sizes") == 0) measure_sizes(can);
+}
+
+static int is_group(const char* name) {
+  static const char* const groups[] = {"singles", "random", "sections", "sizes", "busy"};
+  for (size_t i = 0; i < sizeof groups / sizeof groups[0]; ++i)
+    if (strcmp(name, groups[i]) == 0) return 1;
+  return 0;
+}
+
 /* The first word of the arguments; binds this process. */
 static const char* read_arguments(int argc, char** argv, int process) {
+  if (argc < 2 || !is_group(argv[1])) {
+    if (process == 0) fprintf(stderr, "peer: the first argument must be singles, random, sections, sizes or busy\n");
+    exit(2);
+  }
   const char* cpus = "";
   for (int i = 2; i + 1 < argc; i += 2) {
     if (strcmp(argv[i], "--cpus") == 0) cpus = argv[i + 1];
@@ -109,7 +170,7 @@ static const char* read_arguments(int argc, char** argv, int process) {
     CPU_SET(cpu[process % 2], &own);
     sched_setaffinity(0, sizeof own, &own);
   }
-  return argc > 1 ? argv[1] : "";
+  return argv[1];
 }
 
 #endif

@@ -284,6 +284,17 @@ void load_text(const array_in_file& array, const std::string& path, const found_
   }));
 }
 
+/// For a new array, whose extents nothing but the file knows.
+found_array inspect_described(const std::string& path, const file_options& options) {
+  found_array found = inspect(path, options);
+  if (!found.is_described)
+    throw std::runtime_error(
+        fmt::format("{}: it does not say what its extents are (by a line '# trireme array: float64 3 4'); load it into "
+                    "an array that has them",
+                    path));
+  return found;
+}
+
 }  // namespace
 
 void dump_array(const array_in_file& array, const std::string& path, const file_options& options, box_transfer get) {
@@ -318,17 +329,25 @@ void load_array(const array_in_file& array, const std::string& path, const file_
 
 file_extents read_extents(element_type type, int dimensions, const std::string& path, const file_options& options) {
   return result_of_first_pe<file_extents>([&] {
-    const found_array found = inspect(path, options);
-    if (!found.is_described)
-      throw std::runtime_error(fmt::format(
-          "{}: it does not say what its extents are (by a line '# trireme array: float64 3 4'); load it into "
-          "an array that has them",
-          path));
+    const found_array found = inspect_described(path, options);
     check_type(path, found, type, dimensions);
     file_extents extents{};
     std::ranges::copy(found.extents, extents.begin());
     return extents;
   });
+}
+
+array_in_file read_shape(const std::string& path, const file_options& options) {
+  const auto found = result_of_first_pe<found_array>([&] {
+    found_array there = inspect_described(path, options);
+    if (there.extents.empty() || there.extents.size() > static_cast<std::size_t>(most_array_dimensions))
+      throw std::runtime_error(fmt::format("{}: the array in it has {} dimensions; global arrays have 1 to {}", path,
+                                           there.extents.size(), most_array_dimensions));
+    return there;
+  });
+  array_in_file shape{.type = found.type, .dimensions = static_cast<int>(found.extents.size())};
+  std::ranges::copy(found.extents, shape.extents.begin());
+  return shape;
 }
 
 }  // namespace tri::arrays

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "objects/messages/held_messages.hpp"
+#include "sched/scheduler.hpp"
 #include "trireme/detail/objects/pe_objects.hpp"
 #include "trireme/detail/sched/runtime.hpp"
 #include "trireme/task.hpp"
@@ -90,6 +91,10 @@ std::shared_ptr<local_team> team_of_message(sched::pe& here, sched::envelope& me
 
 void collective_ended(sched::pe& here, const local_team& team) {
   if (team.is_closed() && !team.has_collectives()) pe_objects::of(here).teams().remove(team.id());
+}
+
+void let_leave(sched::pe& here) {
+  if (!here.in_handler()) static_cast<sched::scheduler&>(here).flush_wire();
 }
 
 }  // namespace tri::objects

@@ -49,9 +49,9 @@ struct protocol_figures {
   shared_figure creations;           // with acknowledgements and news of them (creation_fence.hpp)
   shared_figure low_water_marks;     // of broadcasts (objects/collectives/subtree_marks.hpp)
   shared_figure team_messages;       // of collectives of teams
-  shared_figure answers;             // with blocks, to requests of other hosts
-  shared_figure postponed_requests;  // that found no slot for their answer
-  shared_figure most_answers;        // on their way at the same time
+  shared_figure answers;             // large ones to other hosts: requests that took a slot
+  shared_figure postponed_requests;  // that found none
+  shared_figure most_answers;        // slots in use at the same time
 };
 
 /// One process as its host sees it; the root of its window.

@@ -1,6 +1,7 @@
 #include "sched/remote/wire_link.hpp"
 
 #include <fmt/format.h>
+#include <algorithm>
 #include <array>
 #include <chrono>
 #include <condition_variable>
@@ -12,6 +13,7 @@
 #include <stop_token>
 #include <type_traits>
 
+#include "os/clock.hpp"
 #include "sched/process_runtime.hpp"
 #include "sched/remote/host_tree.hpp"
 #include "sched/remote/wakeup_socket.hpp"
@@ -26,6 +28,8 @@ namespace {
 
 constexpr std::chrono::milliseconds failure_report_delay{500};
 constexpr double least_bytes_per_second = 1e6;  // of a network, for one process
+// How long flushes wait all together for each new connection: some round trips, and turns on a core that is shared.
+constexpr std::int64_t longest_connect_ns = 50'000'000;
 
 // How a port names a message to its user: the sender and the number of the send.
 std::uint64_t trace_name(std::uint32_t source, std::uint32_t number) { return std::uint64_t{source} << 32 | number; }
@@ -90,12 +94,14 @@ wire_link::wire_link(process_runtime& job)
              .first_pe = std::int64_t{job.process()} * job.pes_per_process(),
              .own_pes = job.pes_per_process()},
       services_(services_of_handlers()),
-      most_answers_(static_cast<std::uint32_t>(job.values().answer_slots)),
+      slots_(static_cast<std::uint32_t>(job.values().answer_slots)),
       deferred_(static_cast<std::size_t>(job.pes_per_process())),
       creation_fence_(job.own_host().creations, host_tree(job.hosts(), job.host(), 0).children(job.host())),
       network_({.latency_ns = job.values().network_latency_ns, .bytes_per_second = job.values().network_bandwidth}, 0) {
   // Before there are threads: loading it changes the environment.
   if (job.values().rma == config::remote_memory_access::ucx) wire::ucx_function("ucp_get_version");
+  slots_in_use_.store(0, std::memory_order_relaxed);  // relaxed: no other thread yet
+  for (const handler_row& row : handler_table()) answer_is_large_.push_back(row.answer_is_large);
   const wire::wire_choice chosen = chosen_wire(job);
   options_.transports = chosen.transports;
   options_.devices = chosen.devices;
@@ -119,13 +125,20 @@ wire_link::wire_link(process_runtime& job)
                   .adaptive_classes = static_cast<std::size_t>(job.values().wire_mpi_adaptive)};
   port_ = wire::open_port(
       chosen.conduit, static_cast<wire::peer_number>(job.process()), static_cast<std::size_t>(job.processes()), *this,
-      [&job](wire::peer_number peer) { return job.endpoint_address_of(static_cast<int>(peer)); }, options_);
+      [this](wire::peer_number peer) {
+        connect_time_left_ns_.fetch_add(longest_connect_ns, std::memory_order_relaxed);  // relaxed: see flush()
+        return job_.endpoint_address_of(static_cast<int>(peer));
+      },
+      options_);
 }
 
 wire_link::~wire_link() {
   heartbeat_thread_ = {};  // it makes progress, too
   for (const delayed_packet& one : delayed_)
     if (one.body != nullptr) arena::release(one.body);
+  for (const auto& [sender, requests] : postponed_)
+    for (const postponed_request& one : requests)
+      if (one.message.kind != payload_kind::direct) arena::release(one.message.block().block);
   arrival_gate_.drop_all([](const arrived_message& one) {
     if (one.message.kind != payload_kind::direct) arena::release(one.message.block().block);
   });
@@ -153,7 +166,7 @@ void wire_link::start_heartbeat() {
 // Immediate ones are few, and must not wait behind what they are meant to pass. Creations are few, too, and messages
 // wait for them, the order to stop among these: they must reach even a process that has stopped.
 bool wire_link::takes_memory(const packet_header& header) {
-  return (header.flags & envelope::is_immediate) == 0 &&
+  return (header.flags & (envelope::is_immediate | wire_message::is_answer)) == 0 &&
          (header.to == reach::one_pe || header.to == reach::any_pe_of_process || header.to == reach::all_pes_of_hosts);
 }
 
@@ -194,7 +207,7 @@ void wire_link::post(pe& here, int process, packet_header& header, envelope& mes
   header.handler = message.handler;
   header.source = message.source;
   header.kind = message.kind;
-  header.flags = message.flags;
+  header.flags = static_cast<std::uint8_t>(message.flags & ~envelope::any_of_wire);
   void* block = nullptr;
   if (message.kind == payload_kind::direct) {
     header.bytes = message.used_bytes();
@@ -212,13 +225,10 @@ void wire_link::post(pe& here, int process, packet_header& header, envelope& mes
   here.counters().sent_to_hosts.add(
       goes_to_all_pes(header.to) ? static_cast<std::uint64_t>(tree_of(header).children(job_.host())) : 1);
   const bool may_leave = header.to != reach::creation && (creation_fence_.is_open() || name_creations(header));
-  const bool is_answer = block != nullptr && here.is_serving() && !goes_to_all_pes(header.to);
-  if (is_answer) {
-    // relaxed: see has_free_slot
-    own_process_.between_hosts.most_answers.raise_to(answers_under_way_.fetch_add(1, std::memory_order_relaxed) + 1);
-    own_process_.between_hosts.answers.add();
-  }
-  const outbound_message one{process, header, block, is_answer ? &release_answer : &release_block};
+  const bool is_answer = here.is_serving() && header.to == reach::one_pe;
+  if (is_answer) header.flags |= wire_message::is_answer;
+  const bool takes_slot = is_answer && block != nullptr && here.take_slot();
+  const outbound_message one{process, header, block, takes_slot ? &release_answer : &release_block};
   if (may_leave) [[likely]] {
     leave(one);
   } else {
@@ -274,10 +284,8 @@ void wire_link::drop(const outbound_message& one) {
 
 void wire_link::release_answer(void* block) {
   arena::release(block);
-  answers_under_way_.fetch_sub(1, std::memory_order_relaxed);  // relaxed: see has_free_slot
+  release_slot();
 }
-
-void wire_link::count_postponed_request() { own_process_.between_hosts.postponed_requests.add(); }
 
 // Nothing new about creations either: the others drop what they keep, too, and news could be late for their ports.
 void wire_link::drop_waiting() {
@@ -363,6 +371,19 @@ bool wire_link::progress_traced() {
   return worked;
 }
 
+// The process at the other end is likely to wait in a call, but it may compute. Without this the root of a program's
+// first broadcast could keep it waiting for as long as it computes.
+void wire_link::await_connections() {
+  if (port_->is_idle()) return;  // there may be connections on which nothing was sent yet
+  constexpr std::int64_t most_ns = 10'000'000;
+  const std::int64_t begin = os::now_ns();
+  // relaxed, both: see flush()
+  const std::int64_t end = begin + std::min(most_ns, connect_time_left_ns_.load(std::memory_order_relaxed));
+  while (!port_->is_idle() && os::now_ns() < end)
+    if (!port_->progress()) std::this_thread::yield();
+  connect_time_left_ns_.fetch_sub(os::now_ns() - begin, std::memory_order_relaxed);
+}
+
 void wire_link::left(wire::peer_number, std::uint64_t trace) {
   if (row_ != nullptr)
     row_->left(static_cast<std::uint32_t>(trace >> 32), static_cast<std::uint32_t>(trace & 0xffff'ffff));
@@ -377,7 +398,8 @@ void* wire_link::memory_for(wire::peer_number from, std::span<const std::byte> h
     // A body that was announced may stay where it is until messages that are here have run.
     // relaxed, all of counted_: by the thread that makes progress, one at a time; others read it for a report.
     const std::uint64_t counted = counted_.load(std::memory_order_relaxed);
-    if (header.size() + bytes > options_.eager_limit && counted != given_back()) return nullptr;
+    if (header.size() + bytes > options_.eager_limit && (counted != given_back() || answers_that_wait() != 0))
+      return nullptr;
     job_.fail(fmt::format("process {} has no memory for a message of {} bytes from process {}: {}", job_.process(),
                           bytes, from, error.what()));
   }
@@ -394,6 +416,16 @@ std::uint64_t wire_link::given_back() const {
     for (int i = first; i < first + job_.pes_of_host(); ++i)
       bytes += job_.record_of(i)->counters.remote_copy_bytes_done.read();
   return bytes;
+}
+
+// For their PEs, here; those of the emulated network, which are not counted, for their time.
+std::uint64_t wire_link::answers_that_wait() const {
+  // relaxed: see counted_
+  std::uint64_t answers = answers_taken_.load(std::memory_order_relaxed) + delayed_.size();
+  const int own = job_.process() * job_.pes_per_process();
+  for (int i = own; i < own + job_.pes_per_process(); ++i)
+    answers -= job_.record_of(i)->counters.remote_answers_done.read();
+  return answers;
 }
 
 std::string wire_link::report() const {
@@ -439,7 +471,7 @@ void wire_link::arrived(wire::peer_number from, std::span<const std::byte> bytes
     return take_packet(from, bytes, body, body_bytes);
   const std::int64_t due = network_.completion_ns(os::now_ns(), bytes.size() + body_bytes);
   delayed_.push_back({due, from, {bytes.begin(), bytes.end()}, body, body_bytes});
-  delays_.store(true, std::memory_order_relaxed);  // relaxed: a hint
+  delays_.store(true, std::memory_order_relaxed);  // relaxed: as of is_idle
 }
 
 // Whether there was one.
@@ -450,7 +482,6 @@ bool wire_link::take_delayed() {
     delayed_.pop_front();
     take_packet(one.from, one.header, one.body, one.body_bytes);
   }
-  delays_.store(!delayed_.empty(), std::memory_order_relaxed);  // relaxed: a hint
   return taken;
 }
 
@@ -474,8 +505,8 @@ void wire_link::take_packet(wire::peer_number from, std::span<const std::byte> b
   message.source = header.source;
   message.bytes = header.bytes;
   message.kind = header.kind;
-  message.flags = static_cast<std::uint8_t>(
-      header.flags & ~(wire_message::is_traced | wire_message::names_creations | envelope::any_count));
+  message.flags = static_cast<std::uint8_t>(header.flags & ~(wire_message::is_traced | wire_message::names_creations |
+                                                             wire_message::is_answer | envelope::any_count));
   if ((header.flags & wire_message::is_traced) != 0) {
     message.set_trace_tag(trace::tag_of(header.trace_number()));
     if (row_ != nullptr)
@@ -485,6 +516,10 @@ void wire_link::take_packet(wire::peer_number from, std::span<const std::byte> b
   if (header.to >= reach::creation) own_process_.between_hosts.creations.add();
   if (header.to == reach::creation_acknowledged) return creation_acknowledged(header);
   if (header.to == reach::creation_globally_visible) return remote_creation_globally_visible(header);
+  if ((header.flags & wire_message::is_answer) != 0) {
+    message.flags |= envelope::is_answer;
+    answers_taken_.store(answers_taken_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+  }
   if (takes_memory(header)) {
     const bool for_all = goes_to_all_pes(header.to);
     message.flags |= for_all ? envelope::is_counted_copy : envelope::is_counted;
@@ -529,12 +564,49 @@ void wire_link::take(wire::peer_number from, const packet_header& header, const 
 
 void wire_link::place(reach to, int destination, envelope message) {
   if (to == reach::one_pe) {
-    if (services_[message.handler] != nullptr && serve(destination, message)) return;
-    return deliver(destination, message);
+    return services_[message.handler] == nullptr ? deliver(destination, message) : accept_request(destination, message);
   }
   if (to == reach::all_pes_of_hosts) return to_pes_of_host(message);
   own_process_.nodes->push(message);
   own_process_.wake(1);
+}
+
+// Those of one sender keep their order.
+void wire_link::accept_request(int destination, const envelope& message) {
+  const bool passes = postponed_.empty() || !postponed_.contains(message.source);
+  if (passes && (!answer_is_large_[message.handler] || has_free_slot())) [[likely]]
+    return admit_request(destination, message);
+  postponed_[message.source].push_back({destination, message});
+  postpones_.store(true, std::memory_order_relaxed);  // relaxed: see sleep_at_most
+  own_process_.between_hosts.postponed_requests.add();
+}
+
+void wire_link::admit_request(int destination, envelope message) {
+  if (answer_is_large_[message.handler]) {
+    own_process_.between_hosts.most_answers.raise_to(slots_in_use_.fetch_add(1, std::memory_order_relaxed) + 1);
+    own_process_.between_hosts.answers.add();  // relaxed: see release_slot
+    message.flags |= envelope::holds_slot;
+  }
+  if (!serve(destination, message)) deliver(destination, message);
+}
+
+// The senders take turns. Whether there was one.
+bool wire_link::admit_postponed() {
+  bool admitted = false;
+  for (auto tried = postponed_.size(); tried > 0 && !ending_.load(std::memory_order_relaxed);
+       --tried) {  // as expect_ends
+    auto sender = postponed_.upper_bound(last_admitted_);
+    if (sender == postponed_.end()) sender = postponed_.begin();
+    last_admitted_ = sender->first;
+    const postponed_request& first = sender->second.front();
+    if (answer_is_large_[first.message.handler] && !has_free_slot()) continue;
+    const postponed_request one = first;
+    sender->second.pop_front();
+    if (sender->second.empty()) postponed_.erase(sender);
+    admit_request(one.destination, one.message);
+    admitted = true;
+  }
+  return admitted;
 }
 
 // A communication thread is no PE. Behind a request that waits at its receiver others must wait, too, whatever array
@@ -544,7 +616,7 @@ bool wire_link::serve(int destination, envelope& message) {
   auto& waiting = deferred_[static_cast<std::size_t>(destination % job_.pes_per_process())];
   // relaxed: see expect_ends. acquire: what those have done. pairs: wire_link.deferred
   if (here != nullptr && !ending_.load(std::memory_order_relaxed) && waiting.load(std::memory_order_acquire) == 0 &&
-      has_free_slot() && services_[message.handler](*here, message, destination)) {
+      services_[message.handler](*here, message, destination)) {
     here->serve(destination, message);
     return true;
   }
@@ -584,11 +656,18 @@ bool wire_link::flush_arrivals() {
 
 // Another process of the host puts creations into the inboxes, and rings.
 bool wire_link::polled() {
-  const bool delayed = !delayed_.empty() && take_delayed();
+  bool something = false;
+  if (!delayed_.empty() || !postponed_.empty()) [[unlikely]] {
+    something = take_delayed();
+    something |= admit_postponed();
+    // relaxed, both: see sleep_at_most
+    delays_.store(!delayed_.empty(), std::memory_order_relaxed);
+    postpones_.store(!postponed_.empty(), std::memory_order_relaxed);
+  }
   if (arrival_gate_.is_empty()) [[likely]]
-    return delayed;
+    return something;
   try {
-    return flush_arrivals() || delayed;
+    return flush_arrivals() || something;
   } catch (const std::exception& error) {
     job_.fail(
         fmt::format("process {} cannot take a message that waited for a creation: {}", job_.process(), error.what()));

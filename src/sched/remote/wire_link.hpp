@@ -13,6 +13,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <span>
@@ -62,28 +63,32 @@ class wire_link final : private wire::port_user {
       try_flush_outbound();
     return row_ == nullptr ? port_->progress() : progress_traced();
   }
-  /// Before a program computes: what it has sent leaves, as far as that needs no other host. On any thread.
+  /// Before a program computes: what it has sent leaves, as far as that needs no other host. The first messages to a
+  /// process need its answer; that is waited for, but not for long. On any thread.
   void flush() {
     constexpr int most_polls = 8;  // some transports need several for a message
     if (creation_fence_.holds_something()) [[unlikely]]
       try_flush_outbound();
     port_->flush();
     for (int poll = 0; poll < most_polls && !port_->is_idle(); ++poll) port_->progress();
+    // relaxed: a thread knows of the connections for its own messages
+    if (connect_time_left_ns_.load(std::memory_order_relaxed) > 0) [[unlikely]]
+      await_connections();
   }
   /// A request that was left to one of this process's PEs has run there; on its thread.
   void deferred_request_ran(int local_pe) {
     // release: what it did comes before requests that others serve from now on. pairs: wire_link.deferred
     deferred_[static_cast<std::size_t>(local_pe)].fetch_sub(1, std::memory_order_release);
   }
-  /// Answers to requests of other hosts: each of more than a cell takes a slot until it has left. While there is none,
-  /// requests wait: those keep their part of the message memory, so that others follow only while there is some.
-  bool has_free_slot() const {
-    // relaxed: a bound; memory comes and goes by the wire
-    return answers_under_way_.load(std::memory_order_relaxed) < most_answers_;
+  /// Requests of other hosts with large answers take a slot of this process when they are admitted, until the answer
+  /// has left. While none is free such a request waits here, and behind it all of its sender; they keep their part of
+  /// the message memory, so that others follow only while there is some. This ends the slot of a request that had no
+  /// answer.
+  static void release_slot() {
+    slots_in_use_.fetch_sub(1, std::memory_order_relaxed);  // relaxed: a bound; memory comes and goes by the wire
   }
-  void count_postponed_request();
   /// All that was sent is out; after drop_waiting.
-  bool is_idle() const { return port_->is_idle(); }
+  bool is_idle() const { return port_->is_idle() && !delays_.load(std::memory_order_relaxed); }  // relaxed: asked again
   std::span<const std::byte> address() const { return port_->address(); }
 
   /// Memory of messages (src/flow/README.md). What a message that came from another host counts as until it has
@@ -108,18 +113,19 @@ class wire_link final : private wire::port_user {
   void resign_as_poller() { has_poller_.store(false, std::memory_order_seq_cst); }
   bool has_poller() const { return has_poller_.load(std::memory_order_seq_cst); }
   /// True: `wake_descriptor` becomes readable when there is something to do. False: call `progress` first.
-  bool prepare_sleep() {
-    // relaxed: a hint; see sleep_at_most
-    return !creation_fence_.holds_something() && !delays_.load(std::memory_order_relaxed) && port_->prepare_sleep();
-  }
+  bool prepare_sleep() { return !creation_fence_.holds_something() && port_->prepare_sleep(); }
   int wake_descriptor() const { return port_->wake_descriptor(); }
   /// No longer than the transport allows, and than `limit_ns` (negative: no limit).
   std::int64_t sleep_at_most(std::int64_t limit_ns) const {
-    constexpr std::int64_t ns_of_ms = 1'000'000;
-    // Another thread may take what will be due, and compute then.
-    const std::int64_t of_wire_ns = network_.is_immediate() ? port_->longest_sleep_ns() : ns_of_ms;
-    if (of_wire_ns < 0 || limit_ns < 0) return std::max(of_wire_ns, limit_ns);
-    return std::min(of_wire_ns, limit_ns);
+    const auto shorter = [](std::int64_t a, std::int64_t b) {
+      return a < 0 || b < 0 ? std::max(a, b) : std::min(a, b);
+    };
+    const std::int64_t least_ns = shorter(port_->longest_sleep_ns(), limit_ns);
+    // What waits here becomes due by time, or by a slot that another thread gives back: neither wakes. relaxed: what
+    // comes from now on is taken by a thread that makes progress, and may compute then; so always in a slow network.
+    constexpr std::int64_t between_looks_ns = 200'000;
+    const bool looks = !network_.is_immediate() || postpones_.load(std::memory_order_relaxed);
+    return looks ? shorter(least_ns, between_looks_ns) : least_ns;
   }
 
   /// From now on a process of another host that says nothing for configuration::peer_timeout_s counts as failed.
@@ -146,6 +152,10 @@ class wire_link final : private wire::port_user {
   using release_function = void (*)(void* block);
   struct outbound_message;
   struct arrived_message;
+  struct postponed_request {
+    int destination;
+    envelope message;
+  };
   struct delayed_packet {
     std::int64_t due_ns;
     wire::peer_number from;
@@ -162,6 +172,13 @@ class wire_link final : private wire::port_user {
   void post_to_hosts(pe& here, packet_header& header, envelope& message);
   void post(int process, const packet_header& header, void* block, release_function release);
   static void release_answer(void* block);
+  void accept_request(int destination, const envelope& message);
+  void admit_request(int destination, envelope message);
+  bool admit_postponed();
+  bool has_free_slot() const {
+    return slots_in_use_.load(std::memory_order_relaxed) < slots_;  // relaxed: see release_slot
+  }
+  std::uint64_t answers_that_wait() const;
   bool name_creations(packet_header& header) const;
   void hold(const outbound_message& one);
   void leave(const outbound_message& one);
@@ -175,6 +192,7 @@ class wire_link final : private wire::port_user {
   void remote_creation_globally_visible(const packet_header& news);
   void ring_other_processes() const;
   bool progress_traced();
+  void await_connections();
   std::uint16_t copies_of(int process, const packet_header& header) const;
   std::int32_t next_tree() const;
   host_tree tree_of(const packet_header& header) const;
@@ -189,14 +207,16 @@ class wire_link final : private wire::port_user {
   const std::vector<message_form> forms_;
   const wire_message_rules rules_;
   const std::vector<service_function> services_;  // by handler
-  const std::uint32_t most_answers_;
-  // Of the only link of this process: a block comes back without its owner.
-  static inline std::atomic<std::uint32_t> answers_under_way_{0};
+  std::vector<bool> answer_is_large_;             // by handler
+  const std::uint32_t slots_;
+  // Of the only link of this process: a block comes back without its owner. Taken by the thread that makes progress.
+  static inline std::atomic<std::uint32_t> slots_in_use_{0};
   // Requests that wait at each of this process's PEs; counted up by the thread that makes progress.
   std::vector<std::atomic<std::uint32_t>> deferred_;
   std::atomic<bool> ending_{false};
   std::atomic<bool> has_poller_{false};
   wire::port_options options_;
+  std::atomic<std::int64_t> connect_time_left_ns_{0};  // how long flushes may wait for connections yet
   std::atomic<std::uint64_t> counted_{0};  // bytes of messages that arrived; by the thread that makes progress
   std::mutex departing_;                   // for the next two
   bool drops_outbound_ = false;
@@ -204,9 +224,14 @@ class wire_link final : private wire::port_user {
   remote_creations<> remote_creations_;         // by the thread that makes progress
   relayed_creations relayed_creations_;         // by the thread that makes progress
   arrival_gate<arrived_message> arrival_gate_;  // by the thread that makes progress
-  emulated_link network_;                       // the next three by the thread that makes progress
-  std::deque<delayed_packet> delayed_;          // those of the emulated network, the first due first
-  std::atomic<bool> delays_{false};             // there are some
+  // The next by the thread that makes progress.
+  emulated_link network_;
+  std::deque<delayed_packet> delayed_;  // those of the emulated network, the first due first
+  std::map<std::uint32_t, std::deque<postponed_request>> postponed_;  // by sender; no queue is empty
+  std::uint32_t last_admitted_ = 0;                                   // of the senders: they take turns
+  std::atomic<std::uint64_t> answers_taken_{0};
+  std::atomic<bool> delays_{false};     // there are some of the first
+  std::atomic<bool> postpones_{false};  // there are some of the second
   std::unique_ptr<wire::port> port_;
   std::jthread failure_report_thread_;  // of the first failure
   std::jthread heartbeat_thread_;

@@ -80,7 +80,8 @@ std::string decode_wire_message(const wire_message_rules& rules, std::span<const
   std::memcpy(static_cast<void*>(&message), header.data(), header.size());
 
   constexpr int every_flag = envelope::has_priority | envelope::is_immediate | envelope::is_backlog |
-                             envelope::any_count | wire_message::is_traced | wire_message::names_creations;
+                             envelope::any_count | wire_message::is_traced | wire_message::names_creations |
+                             wire_message::is_answer;
   const bool is_direct = message.kind == payload_kind::direct;
   const auto body = is_direct ? 0 : static_cast<std::int64_t>(body_bytes);
   const field fields[] = {{"to", number_of(message.to), 0, number_of(reach::creation_globally_visible)},
@@ -101,6 +102,8 @@ std::string decode_wire_message(const wire_message_rules& rules, std::span<const
   const auto used = static_cast<std::int64_t>(message.used_bytes());
   const field exact = {.name = "bytes of the header", .value = header_bytes, .least = used, .most = used};
   if (exact.is_wrong()) return exact.text();
+  if ((message.flags & wire_message::is_answer) != 0 && message.to != reach::one_pe)
+    return "its field 'flags' says that it is an answer, but it does not go to one PE";
   if (is_direct && (message.flags & envelope::has_priority) != 0)
     return "its field 'flags' says that it has a priority, but its arguments have no block";
   // An acknowledgement of a creation, or the news of one, runs nothing.

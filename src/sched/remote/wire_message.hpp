@@ -32,7 +32,10 @@ struct wire_message {
   static constexpr std::uint8_t is_traced = 32;
   /// In `flags`, on the wire only: the creations that the sender may know are behind all that.
   static constexpr std::uint8_t names_creations = 64;
-  static_assert(((is_traced | names_creations) &
+  /// In `flags`, on the wire only: the answer to a request. Its receiver has memory for it: where it goes to, the
+  /// request has said. So it does not wait for message memory, which may be full of requests of both sides.
+  static constexpr std::uint8_t is_answer = 128;
+  static_assert(((is_traced | names_creations | is_answer) &
                  (envelope::has_priority | envelope::is_immediate | envelope::is_backlog | envelope::any_count)) == 0);
 
   std::uint64_t element;

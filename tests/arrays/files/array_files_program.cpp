@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <complex>
+#include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -391,6 +392,30 @@ void progress_lines() {
 
 // ---- from one job to another, and to and from NumPy
 
+// The process of PE 0 is killed in the middle of a dump, and the job with it.
+void killed_dump() {
+  const global_array<int, 1> a(position<1>(40 * pe_count()));
+  fill(a);
+  dump(a, in_folder("k.npy"));
+  const arrays::array_in_file shape{arrays::element_type_of<int>(), 1, arrays::as_file_extents(a.extents()),
+                                    arrays::as_file_extents(a.tile())};
+  int pieces = 0;
+  arrays::dump_array(shape, in_folder("k.npy"), {.bytes_at_once = 16},
+                     [&](const std::int64_t*, const std::int64_t*, std::byte* memory) {
+                       if (++pieces == 3 && this_pe() == 0) raise(SIGKILL);
+                       std::memset(memory, 0, 16);
+                     });
+}
+void dump_after_a_killed_one() {
+  const std::string left = in_folder("k.npy.trireme-unfinished");
+  check(this_pe() != 0 || fs::exists(left), "the killed job has left its file");
+  const auto a = load<int, 1>(in_folder("k.npy"));
+  check_filled(a);  // what was there before
+  dump(a, in_folder("k.npy"));
+  check(this_pe() != 0 || files_in_folder() == 1, "nothing is left");
+  check_filled(load<int, 1>(in_folder("k.npy")));
+}
+
 void dump_all() {
   const global_array<double, 2> a({37, 23}, tiles(4, 5));
   const global_array<std::complex<float>, 3> b({5, 6, 7});
@@ -434,6 +459,8 @@ constexpr test_case cases[] = {{"npy_round_trips", &npy_round_trips, true},
                                {"failed_dumps_change_nothing", &failed_dumps_change_nothing, true},
                                {"replaces_what_a_link_names", &replaces_what_a_link_names, true},
                                {"progress_lines", &progress_lines, false},
+                               {"killed_dump", &killed_dump, false},
+                               {"dump_after_a_killed_one", &dump_after_a_killed_one, false},
                                {"dump_all", &dump_all, false},
                                {"load_all", &load_all, false}};
 

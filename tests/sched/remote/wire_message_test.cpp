@@ -90,7 +90,6 @@ TEST(wire_message, a_wrong_field_is_named_with_its_value) {
   EXPECT_EQ(with([](auto& m) { m.to = static_cast<reach>(6); }), "its field 'to' is 6, which must be 0 to 5");
   EXPECT_EQ(with([](auto& m) { m.source = 8; }), "its field 'source' is 8, which must be 0 to 7");
   EXPECT_EQ(with([](auto& m) { m.handler = 20; }), "its field 'handler' is 20, which must be 0 to 19");
-  EXPECT_EQ(with([](auto& m) { m.flags = 128; }), "its field 'flags' is 128, which must be 0 to 127");
   EXPECT_EQ(with([](auto& m) { m.set_known({}); }), "its field 'hosts of creations' is 0, which must be 1 to 4");
   EXPECT_EQ(with([](auto& m) {
               m.set_known({.makers = 2, .maker = {{1, 5}, {2, 1}}});
@@ -164,6 +163,15 @@ TEST(wire_message, a_priority_needs_a_block) {
   wire_message message = right_message();
   message.flags = envelope::has_priority;
   EXPECT_EQ(fault_of(message), "its field 'flags' says that it has a priority, but its arguments have no block");
+}
+
+TEST(wire_message, an_answer_goes_to_one_pe) {
+  wire_message message = right_message();
+  message.flags = wire_message::is_answer;
+  EXPECT_EQ(fault_of(message), "");
+  message.to = reach::any_pe_of_process;
+  message.destination = 3;
+  EXPECT_EQ(fault_of(message), "its field 'flags' says that it is an answer, but it does not go to one PE");
 }
 
 // Whatever comes, what is said to be right is within its bounds.

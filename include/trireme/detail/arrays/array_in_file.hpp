@@ -83,6 +83,8 @@ void dump_array(const array_in_file& array, const std::string& path, const file_
 void load_array(const array_in_file& array, const std::string& path, const file_options& options, box_transfer put);
 /// The extents of the array in a file, which must have elements of this type and as many dimensions.
 file_extents read_extents(element_type type, int dimensions, const std::string& path, const file_options& options);
+/// The type, dimensions and extents of the array in a file, for programs that know none of them; without a tile.
+array_in_file read_shape(const std::string& path, const file_options& options);
 
 }  // namespace tri::arrays
 

@@ -11,6 +11,7 @@
 #include <string_view>
 #include <vector>
 
+#include "trireme/detail/arrays/array_shape.hpp"
 #include "trireme/detail/arrays/halo_plan.hpp"
 #include "trireme/detail/arrays/layout.hpp"
 #include "trireme/detail/objects/type_name.hpp"
@@ -72,6 +73,7 @@ class local_array {
   direct_accesses* direct() const { return direct_; }
   /// Of what all PEs must have given alike.
   virtual std::uint64_t digest() const = 0;
+  virtual array_shape shape() const = 0;
   /// Goes with requests.
   std::uint32_t short_digest() const { return short_digest_; }
   /// Throws std::logic_error when the array was freed.
@@ -121,18 +123,19 @@ inline char type_mark = 0;
 
 std::uint64_t digest_of(std::uint64_t before, std::uint64_t number);
 std::uint64_t digest_of_name(std::string_view name);
-/// Of the name of a type: the same in all processes, as type_mark is not.
+/// The same in all processes, as type_mark is not.
 template <class T>
-std::uint64_t type_digest() {
-  return digest_of_name(objects::detail::pretty_type<T>());
+constexpr std::string_view name_of_type() {
+  return objects::detail::after_equals(objects::detail::pretty_type<T>());
 }
 
 template <int N>
 class typed_array final : public local_array {
  public:
-  typed_array(array_id id, const void* type, std::size_t bytes_of_element, std::uint64_t digest_of_type,
+  /// `name_of_type` is a constant.
+  typed_array(array_id id, const void* type, std::size_t bytes_of_element, std::string_view name_of_type,
               const layout<N>& where)
-      : local_array(id, type, bytes_of_element, N), digest_of_type_(digest_of_type), layout_(where) {}
+      : local_array(id, type, bytes_of_element, N), name_of_type_(name_of_type), layout_(where) {}
   const layout<N>& where() const { return layout_; }
   /// What this PE exchanges for ghost cells of these widths; made at its first use.
   const halo_plan<N>& plan_of_halo(const position<N>& widths) {
@@ -148,12 +151,13 @@ class typed_array final : public local_array {
   std::int64_t elements_on(std::int32_t pe) const override { return layout_.elements_on(pe); }
   std::uint64_t digest() const override {
     const distribution<N>& how = layout_.how();
-    std::uint64_t sum = digest_of(digest_of_type_, N);
+    std::uint64_t sum = digest_of(digest_of_name(name_of_type_), N);
     for (const position<N>& one : {layout_.extents(), how.tile, how.host_tile, how.grid, how.halo,
                                    position<N>::all(how.first_pe), position<N>::all(how.rings)})
       for (const std::int64_t number : one.at) sum = digest_of(sum, static_cast<std::uint64_t>(number));
     return sum;
   }
+  array_shape shape() const override { return shape_of(layout_, name_of_type_); }
 
   /// The address of an element whose tile is known; null: ask find.
   [[gnu::always_inline]] std::byte* known(const position<N>& at, std::size_t bytes_of_element) const {
@@ -200,7 +204,7 @@ class typed_array final : public local_array {
   };
   known_tile known_;
   position<N> last_tile_ = position<N>::all(-1);  // that find was asked for
-  const std::uint64_t digest_of_type_;
+  const std::string_view name_of_type_;
   const layout<N> layout_;
   std::vector<std::unique_ptr<halo_plan<N>>> plans_;  // one for each width that was used
 };
@@ -208,6 +212,9 @@ class typed_array final : public local_array {
 // Errors of handles and pointers.
 [[noreturn]] void report_nameless();
 [[noreturn]] void report_unknown(array_id id);
+/// A handle names an array that this PE knows with another shape.
+[[noreturn]] void report_other_shape(const local_array& known, const array_shape& named);
+[[noreturn]] void report_other_type(const local_array& known, std::string_view type, int dimensions);
 [[noreturn]] void report_outside(const local_array& array, std::int64_t number);
 [[noreturn]] void report_remote_cast(const local_array& array, std::int64_t number, int owner);
 

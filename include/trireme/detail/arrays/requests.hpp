@@ -3,8 +3,8 @@
 //   get, compare-exchange, fetching updates   one message there and one back
 //   put, updates                              one message; tri::fence() asks each PE that got some whether it has run
 //                                             them all
-//   sections                                  one message for each PE that has a part, whatever their strides; packed
-//                                             and unpacked by both ends
+//   sections                                  one message for each PE that has a part, whatever their strides, or one
+//                                             for 256 KiB; packed and unpacked by both ends
 // Requests for an array that their PE has not made yet wait there.
 #pragma once
 
@@ -65,20 +65,22 @@ struct request_handler {
         },
         arguments.values());
   }
-  static std::uint32_t registered(sched::service_function may_be_served) {
+  static std::uint32_t registered(sched::service_function may_be_served, bool answer_is_large = false) {
     return sched::register_handler(&deliver, objects::method_name<Function>(), nullptr, &objects::drop_arguments<tuple>,
                                    nullptr, objects::remote_form_of<tuple>(), nullptr, objects::form_of<tuple>(),
-                                   may_be_served);
+                                   may_be_served, answer_is_large);
   }
   static inline const std::uint32_t handler = registered(&may_serve);
+  static inline const std::uint32_t of_large = registered(&may_serve, true);
   static inline const std::uint32_t notice = registered(nullptr);  // only its receiver runs it
 };
-template <auto Function, class... A>
+template <auto Function, bool answer_is_large = false, class... A>
 void request(std::int32_t pe, const local_array& array, A&&... arguments) {
   auto& here = sched::this_pe();
   using handled = request_handler<Function>;
   if (array.direct() != nullptr) end_direct_accesses(array, pe);
-  objects::post_packed(here, pe, handled::handler, array.short_digest(), array.id(),
+  objects::post_packed(here, pe, answer_is_large ? handled::of_large : handled::handler, array.short_digest(),
+                       array.id(),
                        objects::pack_arguments<typename handled::tuple>(here, here.is_in_this_process(pe), false,
                                                                         std::forward<A>(arguments)...));
 }

@@ -52,28 +52,6 @@ void copy_box(std::byte* to, const position<N>& to_strides, const std::byte* fro
   }
 }
 
-/// Calls f(band) for `count` bands of a box or a few more, alike but for an index of a dimension, one behind the other
-/// in the order of its elements; for fewer if it has fewer elements.
-template <int N, class F>
-void for_each_band(const region<N>& box, std::int64_t count, F&& f) {
-  const position<N> extents = box.extents();
-  int cut = 0;  // the dimension that is cut; of those before it each index has bands of its own
-  std::int64_t before = 1;
-  while (cut < N - 1 && before * extents[cut] < count) before *= extents[cut++];
-  const std::int64_t bands =
-      std::clamp<std::int64_t>((count + before - 1) / before, 1, std::max<std::int64_t>(1, extents[cut]));
-  position<N> at;
-  do
-    for (std::int64_t band = 0; band < bands; ++band) {
-      region<N> part = box;
-      for (int d = 0; d < cut; ++d) part.last[d] = (part.first[d] += at[d]) + 1;
-      part.last[cut] = box.first[cut] + extents[cut] * (band + 1) / bands;
-      part.first[cut] = box.first[cut] + extents[cut] * band / bands;
-      f(part);
-    }
-  while (next_position(at, extents, cut));
-}
-
 /// Calls f(position of its first element, length) for each row of a box.
 template <int N, class F>
 void for_each_row(const position<N>& extents, F&& f) {
@@ -102,29 +80,26 @@ std::size_t bytes_of_section(const layout<N>& where, const region<N>& box, std::
   return static_cast<std::size_t>(
       for_each_packed_part(where, box, pe, bytes_of_element, [](const tile_piece<N>&, std::int64_t) {}));
 }
-/// What one message of a section carries at most, if its rows allow that: more would be packed, sent and unpacked one
-/// after the other, and be held in memory meanwhile.
-constexpr std::int64_t most_bytes_of_message = std::int64_t{128} << 10;
-constexpr std::int64_t most_messages_of_section = 1 << 20;
+/// What one message of a section carries at most, if elements are no larger: more would be packed, sent and unpacked
+/// one after the other, and be held in memory meanwhile.
+constexpr std::size_t most_bytes_of_message = std::size_t{256} << 10;
 
-/// Calls f(band) for the boxes that together hold the part of a section on one PE, each for a message of its own.
+/// Calls f(part) for the boxes that together hold the part of a section on one PE, each for a message of its own.
 template <int N, class F>
 void for_each_message(const layout<N>& where, const region<N>& box, std::int32_t pe, std::size_t bytes_of_element,
                       F&& f) {
-  region<N> bounds(box.last, box.first);
-  const std::int64_t bytes =
-      for_each_packed_part(where, box, pe, bytes_of_element, [&](const tile_piece<N>& part, std::int64_t) {
-        const position<N> at = position_of(part.region_offset, box.extents());
-        for (int d = 0; d < N; ++d) {
-          bounds.first[d] = std::min(bounds.first[d], box.first[d] + at[d]);
-          bounds.last[d] = std::max(bounds.last[d], box.first[d] + at[d] + part.extents[d]);
-        }
-      });
-  if (bytes <= most_bytes_of_message) return f(box);
-  const std::int64_t messages = (bytes + most_bytes_of_message - 1) / most_bytes_of_message;
-  for_each_band(bounds, std::min(messages, most_messages_of_section), [&](const region<N>& band) {
-    if (bytes_of_section(where, band, pe, bytes_of_element) != 0) f(band);
-  });
+  const std::size_t bytes = bytes_of_section(where, box, pe, bytes_of_element);
+  if (bytes == 0) return;
+  const position<N> extents = box.extents();
+  int d = 0;
+  while (d < N && extents[d] == 1) ++d;
+  if (bytes <= most_bytes_of_message || d == N) return f(box);
+  region<N> before = box, behind = box;  // cut between two tiles, if there are several
+  std::int64_t cut = box.first[d] + extents[d] / 2;
+  if (const std::int64_t at_tile = cut / where.tile()[d] * where.tile()[d]; at_tile > box.first[d]) cut = at_tile;
+  before.last[d] = behind.first[d] = cut;
+  for_each_message(where, before, pe, bytes_of_element, f);
+  for_each_message(where, behind, pe, bytes_of_element, f);
 }
 /// `from(part)`: where its first element is; `strides`: of the elements there.
 template <int N, class From>
@@ -217,8 +192,7 @@ class section_transfer {
 
 /// Enters it into the table of this PE; its number goes with the requests, with that of a part above it.
 std::uint64_t add_transfer(std::unique_ptr<section_transfer> transfer);
-constexpr int bits_of_transfer = 40;
-static_assert(most_messages_of_section < std::int64_t{1} << (64 - bits_of_transfer));
+constexpr int bits_of_transfer = 40;  // 2^24 parts: 4 TiB
 /// The answers.
 void take_section(std::uint64_t number, std::int32_t pe, buffer<std::byte> bytes);
 void take_acknowledgement(std::uint64_t number, std::string fault);
@@ -314,17 +288,19 @@ void section_get<N>::ask(std::uint64_t number, std::int32_t pe, typed_array<N>& 
     if (attempt.has_begun) return;
     wanted = attempt.wanted;
   }
+  // On this host later stores could be direct, and overtake it.
+  if (array.is_on_this_host(pe)) note_unfenced(pe);
   bool is_first = true;
   for_each_message(array.where(), box_, pe, array.bytes_of_element(), [&](const region<N>& band) {
     if (!std::exchange(is_first, false)) expect();
     const std::uint64_t part = number | std::uint64_t{parts_.size()} << bits_of_transfer;
     parts_.push_back(band);
-    if (array.direct() == nullptr) return request<&serve_section_get<N>>(pe, array, band, part);
-    request<&serve_section_get_with_address<N>>(pe, array, band, part, std::exchange(wanted, no_chunk));
+    constexpr bool answer_is_large = true;
+    if (array.direct() == nullptr) return request<&serve_section_get<N>, answer_is_large>(pe, array, band, part);
+    request<&serve_section_get_with_address<N>, answer_is_large>(pe, array, band, part,
+                                                                 std::exchange(wanted, no_chunk));
     note_reading(array, pe);
   });
-  // On this host later stores could be direct, and overtake it.
-  if (array.is_on_this_host(pe)) note_unfenced(pe);
 }
 /// Puts a part of a section directly; false: it takes a request.
 template <int N>

@@ -148,6 +148,8 @@ class local_team {
   void close() { is_closed_ = true; }
   bool is_closed() const { return is_closed_; }
   bool has_collectives() const { return !under_way_.empty(); }
+  /// The collective with this number has not ended.
+  bool is_under_way(std::uint64_t number) const { return under_way_.contains(number); }
   std::string describe_waiting() const;
 
  private:
@@ -175,6 +177,9 @@ std::shared_ptr<local_team> team_here(sched::pe& here, std::uint64_t team);
 std::shared_ptr<local_team> team_of_message(sched::pe& here, sched::envelope& message);
 /// A collective has ended: a team that was freed goes with its last one.
 void collective_ended(sched::pe& here, const local_team& team);
+/// The main program does not wait for a collective that has ended already, as the root of a broadcast, and may compute
+/// for long now: what it has sent to other hosts leaves. In methods nothing: the PE goes on when they end.
+void let_leave(sched::pe& here);
 
 }  // namespace tri::objects
 

@@ -206,13 +206,18 @@ void start_collective(sched::pe& here, local_team& team, int root, typename Kind
   std::exception_ptr failed;
   auto* operation = static_cast<team_collective<Kind>*>(
       team.called_before(here, number, &kind_of_collective<Kind>, &Kind::name, root, failed));
-  if (failed != nullptr) return completed(std::move(failed), nullptr);
+  if (failed != nullptr) {
+    completed(std::move(failed), nullptr);
+    return let_leave(here);
+  }
   if (operation == nullptr)
     operation = &static_cast<team_collective<Kind>&>(
         team.add(std::make_unique<team_collective<Kind>>(team, number, root, team.rank())));
   operation->call(std::move(value), std::move(completed));
   team.advance(here, *operation);
+  const bool is_over = !team.is_under_way(number);  // `operation` is gone then
   collective_ended(here, team);
+  if (is_over) let_leave(here);
 }
 
 // ---- the kinds

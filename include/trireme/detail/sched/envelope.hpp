@@ -45,6 +45,10 @@ struct alignas(64) envelope {
   /// A request that the PE which took it from the wire could not serve (handler_row::may_be_served). Inside a host
   /// only.
   static constexpr std::uint8_t is_deferred = 128;
+  /// A request that has taken a slot for its answer (wire_link.hpp), and the answer to one. Inside a host only.
+  static constexpr std::uint8_t holds_slot = 32;
+  static constexpr std::uint8_t is_answer = 64;
+  static constexpr std::uint8_t any_of_wire = any_count | is_deferred | holds_slot | is_answer;
 
   std::uint64_t stamp;  // belongs to the queue that holds the envelope (ticket of a ring, link of a list)
   std::uint64_t element;

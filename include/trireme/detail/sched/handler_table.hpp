@@ -45,13 +45,16 @@ struct handler_row {
   /// if this says so (pe::serves is the receiver), in the order of arrival. Otherwise it goes to the receiver, and so
   /// do those behind it until it has run there. Null for all other handlers.
   service_function may_be_served = nullptr;
+  /// The answer to such a request is large: the request waits for a slot of the process that serves it.
+  bool answer_is_large = false;
 };
 
 /// Adds a row and returns its number. Before main only.
 std::uint32_t register_handler(handler_function run, std::string name, handler_function make_portable = nullptr,
                                handler_function drop = nullptr, refusal_function refuse = nullptr,
                                handler_function make_remote = nullptr, arrival_function at_host = nullptr,
-                               message_form form = {}, service_function may_be_served = nullptr);
+                               message_form form = {}, service_function may_be_served = nullptr,
+                               bool answer_is_large = false);
 const std::vector<handler_row>& handler_table();
 /// Releases a message that will never run. The caller keeps the envelope.
 void drop_message(pe& here, envelope& message);

@@ -8,6 +8,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <utility>
 
 #include "trireme/detail/arena/sanitizer_handover.hpp"
 #include "trireme/detail/os/function_ref.hpp"
@@ -59,8 +60,10 @@ class pe {
   runtime& job() const { return owner_; }
   /// The PE for which a request is being served (handler_row::may_be_served): this one, or another of its process.
   int serves() const { return serves_; }
-  /// A request of another host is being served: what it sends is the answer.
+  /// A request of another host is being served: what it sends to one PE is the answer, or goes with it.
   bool is_serving() const { return is_serving_; }
+  /// The first answer with a block takes the slot of the request, if it holds one.
+  bool take_slot() { return std::exchange(holds_slot_, false); }
   pe_record& record() const { return record_; }
   counter_block& counters() const { return counters_; }
   bool is_in_this_process(int destination) const {
@@ -197,6 +200,7 @@ class pe {
   bool main_program_counts_ = false;
   int serves_ = number_;
   bool is_serving_ = false;
+  bool holds_slot_ = false;
 
  private:
   inbox_slot claim_in(inbox_shared& inbox);
