@@ -1,0 +1,179 @@
+#include "balance/distributed/gossip_host.hpp"
+
+#include <algorithm>
+#include <iterator>
+
+#include "os/hash.hpp"
+
+namespace tri::balance {
+namespace {
+
+// Equal for all hosts: whom a host sends to in a round, as a distance.
+std::int32_t distance_of(std::uint64_t seed, std::int32_t round, std::int32_t hosts) {
+  std::mt19937_64 random(
+      os::hashed_word(os::hashed_word(os::hash_of_nothing, seed), static_cast<std::uint64_t>(round)));
+  return static_cast<std::int32_t>(random() % static_cast<std::uint64_t>(hosts - 1)) + 1;
+}
+
+}  // namespace
+
+gossip_host::gossip_host(host_part part, std::int32_t number, std::int32_t hosts, const gossip_options& options)
+    : part_(std::move(part)),
+      number_(number),
+      tree_{hosts},
+      options_(options),
+      random_(
+          os::hashed_word(os::hashed_word(os::hash_of_nothing, options.seed), ~static_cast<std::uint64_t>(number))) {
+  sum_.missing = tree_.children_of(number);
+}
+
+void gossip_host::begin(outbox& out) {
+  part_.refine(options_.tolerance);
+  sum_.add(part_.work(), part_.speed());
+  if (sum_.missing == 0) send_sum(out);
+}
+
+void gossip_host::send_sum(outbox& out) {
+  if (number_ == 0)
+    begin_rumours(sum_.work / sum_.speed, out);
+  else
+    out.push_back({tree_.parent_of(number_), {.what = message::kind::sum, .work = sum_.work, .speed = sum_.speed}});
+}
+
+void gossip_host::receive(std::int32_t from, const message& what, outbox& out) {
+  switch (what.what) {
+    case message::kind::sum:
+      sum_.add(what.work, what.speed);
+      if (--sum_.missing == 0) send_sum(out);
+      break;
+    case message::kind::level:
+      begin_rumours(what.work, out);
+      break;
+    case message::kind::rumour:
+      early_[what.round] = what.known;
+      if (level_ >= 0.0) hear_rumours(out);
+      break;
+    case message::kind::offer:
+      if (level_ >= 0.0)
+        answer_offer(from, what, out);
+      else
+        early_offers_.emplace_back(from, what);
+      break;
+    case message::kind::answer:
+      take_answer(from, what, out);
+      break;
+  }
+}
+
+void gossip_host::begin_rumours(double level, outbox& out) {
+  level_ = level;
+  limit_ = level * (1.0 + options_.tolerance);
+  for (std::int32_t child = tree_.first_child_of(number_); child < tree_.end_of_children_of(number_); ++child)
+    out.push_back({child, {.what = message::kind::level, .work = level}});
+  looking_ = part_.surplus(limit_, level_);
+  if (const double room = part_.free_work(level_); room > 0.0) known_[number_] = room;
+  for (const auto& [from, offer] : std::exchange(early_offers_, {})) answer_offer(from, offer, out);
+  if (tree_.hosts == 1) {
+    done_ = true;
+    return;
+  }
+  send_rumour(out);
+  hear_rumours(out);
+}
+
+void gossip_host::send_rumour(outbox& out) {
+  message rumour{.what = message::kind::rumour, .round = round_};
+  for (const auto& [host, room] : known_) rumour.known.push_back({host, room});
+  out.push_back({(number_ + distance_of(options_.seed, round_, tree_.hosts)) % tree_.hosts, std::move(rumour)});
+}
+
+void gossip_host::hear_rumours(outbox& out) {
+  while (round_ < options_.rounds) {
+    const auto heard = early_.find(round_);
+    if (heard == early_.end()) return;
+    merge(heard->second);
+    early_.erase(heard);
+    if (++round_ < options_.rounds) send_rumour(out);
+    if (round_ == options_.rounds) begin_turn(out);
+  }
+}
+
+void gossip_host::merge(const std::vector<message::room_of_host>& heard) {
+  for (const message::room_of_host& each : heard) known_.try_emplace(each.host, each.work);
+  while (known_.size() > options_.most_known)
+    known_.erase(std::next(known_.begin(), static_cast<std::ptrdiff_t>(random_() % known_.size())));
+}
+
+void gossip_host::begin_turn(outbox& out) {
+  known_.erase(number_);
+  while (turn_ < options_.turns && !looking_.empty()) {
+    const bool is_last = ++turn_ == options_.turns;
+    std::sort(looking_.begin(), looking_.end(), [](const offered_object& a, const offered_object& b) {
+      return a.work != b.work ? a.work > b.work : a.object < b.object;
+    });
+    std::vector<offered_object> unsent;
+    for (const offered_object& each : looking_) {
+      const std::int32_t target = draw_target(each.work, is_last, asked_);
+      if (target == no_host) {
+        unsent.push_back(each);
+        continue;
+      }
+      known_[target] -= each.work;
+      asked_[target].push_back(each);
+    }
+    looking_ = std::move(unsent);
+    for (const auto& [host, objects] : asked_)
+      out.push_back({host, {.what = message::kind::offer, .is_last = is_last, .offered = objects}});
+    if (!asked_.empty()) return;
+  }
+  done_ = true;
+}
+
+std::int32_t gossip_host::draw_target(double work, bool is_last,
+                                      const std::map<std::int32_t, std::vector<offered_object>>& chosen) {
+  const auto weight_of = [&](std::int32_t host, double room) {
+    if (chosen.size() >= options_.most_targets && !chosen.contains(host)) return 0.0;
+    return room >= work || is_last ? std::max(room, 0.0) : 0.0;
+  };
+  double sum = 0.0;
+  for (const auto& [host, room] : known_) sum += weight_of(host, room);
+  if (sum <= 0.0) return no_host;
+  double drawn = static_cast<double>(random_() >> 11U) * 0x1p-53 * sum;
+  std::int32_t last = no_host;
+  for (const auto& [host, room] : known_) {
+    const double weight = weight_of(host, room);
+    if (weight <= 0.0) continue;
+    last = host;
+    if (drawn < weight) return host;
+    drawn -= weight;
+  }
+  return last;  // by rounding
+}
+
+void gossip_host::answer_offer(std::int32_t from, const message& offer, outbox& out) {
+  message answer{.what = message::kind::answer};
+  for (const offered_object& each : offer.offered) {
+    const double below_old = each.time_before * (1.0 - 1e-9);
+    const auto pe = part_.admit(each.work, offer.is_last ? std::max(limit_, below_old) : limit_);
+    if (pe) answer.accepted.push_back({each.object, each.host, *pe});
+  }
+  answer.work = part_.free_work(level_);
+  out.push_back({from, std::move(answer)});
+}
+
+void gossip_host::take_answer(std::int32_t from, const message& answer, outbox& out) {
+  const auto asked = asked_.find(from);
+  for (const offered_object& each : asked->second) {
+    const auto taken = std::find_if(answer.accepted.begin(), answer.accepted.end(),
+                                    [&](const accepted_object& one) { return one.object == each.object; });
+    if (taken != answer.accepted.end())
+      part_.give(each.object, taken->pe);
+    else
+      looking_.push_back(each);
+  }
+  known_[from] = answer.work;
+  asked_.erase(asked);
+  if (asked_.empty()) begin_turn(out);
+}
+
+}  // namespace tri::balance
