@@ -16,12 +16,12 @@ namespace tri::balance {
 struct strategy_options {
   double tolerance = 0.02;          ///< a PE may be this part above the level and needs no help
   double alpha = 10.0;              ///< a message between hosts costs so many inside one
-  std::string counter;              ///< the counter of `contention`; empty: the first of the snapshot
+  std::string counter = {};         ///< the counter of `contention`; empty: the first of the snapshot
   double counter_tolerance = 0.05;  ///< groups may be this part away from the mean of the counter
-  std::int32_t rounds = 8;          ///< of gossip
+  std::int32_t rounds = 4;          ///< of rumours of gossip, before each turn of offers
   std::uint64_t seed = 1;
   /// Long strategies call it with the part that is done, 0 to 1. May be empty.
-  std::function<void(double part)> progress;
+  std::function<void(double part)> progress = {};
 };
 
 /// Of a strategy that runs on all hosts at once: what it sends between them, migrations aside.
@@ -56,7 +56,7 @@ std::vector<strategy> all_strategies();
 strategy find_strategy(std::string_view name);
 
 struct balancing {
-  std::vector<move> moves;
+  std::vector<move> moves = {};
   quality before;
   quality after;
   protocol_cost cost;

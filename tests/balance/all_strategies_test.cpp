@@ -27,7 +27,9 @@ TEST(all_strategies, never_lengthen_the_makespan_nor_move_what_stays) {
       const balancing done = balance(of, by, {.seed = seed});  // checks the moves
       ASSERT_LE(done.after.longest_ns, done.before.longest_ns) << by.name << ", seed " << seed;
       ASSERT_GE(done.after.longest_ns, done.after.level_ns * (1 - 1e-12)) << by.name << ", seed " << seed;
-      if (never_lengthens(by.name)) ASSERT_FALSE(done.is_refused) << by.name << ", seed " << seed;
+      if (never_lengthens(by.name)) {
+        ASSERT_FALSE(done.is_refused) << by.name << ", seed " << seed;
+      }
     }
   }
 }

@@ -50,7 +50,9 @@ TEST(object_heap, agrees_with_a_set_for_any_calls) {
       }
       ASSERT_EQ(heap.size(), reference.size());
       ASSERT_TRUE(heap.is_valid());
-      if (!reference.empty()) ASSERT_EQ(heap.top(), reference.begin()->second);
+      if (!reference.empty()) {
+        ASSERT_EQ(heap.top(), reference.begin()->second);
+      }
     }
   }
 }

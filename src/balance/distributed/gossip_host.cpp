@@ -35,7 +35,7 @@ void gossip_host::begin(outbox& out) {
 
 void gossip_host::send_sum(outbox& out) {
   if (number_ == 0)
-    begin_rumours(sum_.work / sum_.speed, out);
+    take_level(sum_.work / sum_.speed, out);
   else
     out.push_back({tree_.parent_of(number_), {.what = message::kind::sum, .work = sum_.work, .speed = sum_.speed}});
 }
@@ -47,11 +47,11 @@ void gossip_host::receive(std::int32_t from, const message& what, outbox& out) {
       if (--sum_.missing == 0) send_sum(out);
       break;
     case message::kind::level:
-      begin_rumours(what.work, out);
+      take_level(what.work, out);
       break;
     case message::kind::rumour:
       early_[what.round] = what.known;
-      if (level_ >= 0.0) hear_rumours(out);
+      hear_rumours(out);
       break;
     case message::kind::offer:
       if (level_ >= 0.0)
@@ -65,18 +65,24 @@ void gossip_host::receive(std::int32_t from, const message& what, outbox& out) {
   }
 }
 
-void gossip_host::begin_rumours(double level, outbox& out) {
+void gossip_host::take_level(double level, outbox& out) {
   level_ = level;
   limit_ = level * (1.0 + options_.tolerance);
   for (std::int32_t child = tree_.first_child_of(number_); child < tree_.end_of_children_of(number_); ++child)
     out.push_back({child, {.what = message::kind::level, .work = level}});
   looking_ = part_.surplus(limit_, level_);
-  if (const double room = part_.free_work(level_); room > 0.0) known_[number_] = room;
   for (const auto& [from, offer] : std::exchange(early_offers_, {})) answer_offer(from, offer, out);
-  if (tree_.hosts == 1) {
+  if (tree_.hosts == 1)
     done_ = true;
-    return;
-  }
+  else
+    begin_rumours(out);
+}
+
+// What was heard before an earlier turn is old: rooms have been filled since.
+void gossip_host::begin_rumours(outbox& out) {
+  known_.clear();
+  if (const double room = part_.free_work(level_); room > 0.0) known_[number_] = room;
+  is_listening_ = true;
   send_rumour(out);
   hear_rumours(out);
 }
@@ -88,13 +94,16 @@ void gossip_host::send_rumour(outbox& out) {
 }
 
 void gossip_host::hear_rumours(outbox& out) {
-  while (round_ < options_.rounds) {
-    const auto heard = early_.find(round_);
-    if (heard == early_.end()) return;
+  for (auto heard = early_.find(round_); is_listening_ && heard != early_.end(); heard = early_.find(round_)) {
     merge(heard->second);
     early_.erase(heard);
-    if (++round_ < options_.rounds) send_rumour(out);
-    if (round_ == options_.rounds) begin_turn(out);
+    ++round_;
+    if (round_ % options_.rounds != 0) {
+      send_rumour(out);
+    } else {
+      is_listening_ = false;
+      begin_turn(out);
+    }
   }
 }
 
@@ -106,33 +115,36 @@ void gossip_host::merge(const std::vector<message::room_of_host>& heard) {
 
 void gossip_host::begin_turn(outbox& out) {
   known_.erase(number_);
-  while (turn_ < options_.turns && !looking_.empty()) {
-    const bool is_last = ++turn_ == options_.turns;
-    std::sort(looking_.begin(), looking_.end(), [](const offered_object& a, const offered_object& b) {
-      return a.work != b.work ? a.work > b.work : a.object < b.object;
-    });
-    std::vector<offered_object> unsent;
-    for (const offered_object& each : looking_) {
-      const std::int32_t target = draw_target(each.work, is_last, asked_);
-      if (target == no_host) {
-        unsent.push_back(each);
-        continue;
-      }
-      known_[target] -= each.work;
-      asked_[target].push_back(each);
+  const bool is_last = ++turn_ == options_.turns;
+  std::sort(looking_.begin(), looking_.end(), [](const offered_object& a, const offered_object& b) {
+    return a.work != b.work ? a.work > b.work : a.object < b.object;
+  });
+  std::vector<offered_object> unsent;
+  for (const offered_object& each : looking_) {
+    const std::int32_t target = draw_target(each.work, is_last);
+    if (target == no_host) {
+      unsent.push_back(each);
+      continue;
     }
-    looking_ = std::move(unsent);
-    for (const auto& [host, objects] : asked_)
-      out.push_back({host, {.what = message::kind::offer, .is_last = is_last, .offered = objects}});
-    if (!asked_.empty()) return;
+    known_[target] -= each.work;
+    asked_[target].push_back(each);
   }
-  done_ = true;
+  looking_ = std::move(unsent);
+  for (const auto& [host, objects] : asked_)
+    out.push_back({host, {.what = message::kind::offer, .is_last = is_last, .offered = objects}});
+  if (asked_.empty()) end_turn(out);
 }
 
-std::int32_t gossip_host::draw_target(double work, bool is_last,
-                                      const std::map<std::int32_t, std::vector<offered_object>>& chosen) {
+void gossip_host::end_turn(outbox& out) {
+  if (turn_ == options_.turns)
+    done_ = true;
+  else
+    begin_rumours(out);
+}
+
+std::int32_t gossip_host::draw_target(double work, bool is_last) {
   const auto weight_of = [&](std::int32_t host, double room) {
-    if (chosen.size() >= options_.most_targets && !chosen.contains(host)) return 0.0;
+    if (asked_.size() >= options_.most_targets && !asked_.contains(host)) return 0.0;
     return room >= work || is_last ? std::max(room, 0.0) : 0.0;
   };
   double sum = 0.0;
@@ -157,7 +169,6 @@ void gossip_host::answer_offer(std::int32_t from, const message& offer, outbox& 
     const auto pe = part_.admit(each.work, offer.is_last ? std::max(limit_, below_old) : limit_);
     if (pe) answer.accepted.push_back({each.object, each.host, *pe});
   }
-  answer.work = part_.free_work(level_);
   out.push_back({from, std::move(answer)});
 }
 
@@ -171,9 +182,8 @@ void gossip_host::take_answer(std::int32_t from, const message& answer, outbox& 
     else
       looking_.push_back(each);
   }
-  known_[from] = answer.work;
   asked_.erase(asked);
-  if (asked_.empty()) begin_turn(out);
+  if (asked_.empty()) end_turn(out);
 }
 
 }  // namespace tri::balance

@@ -31,22 +31,22 @@ struct gossip_message {
     double work = 0.0;  ///< that there is room for
   };
   kind what = kind::sum;
-  double work = 0.0;       ///< sum; level: the level itself; answer: room that is left
+  double work = 0.0;       ///< sum; level: the level itself
   double speed = 0.0;      ///< sum
   std::int32_t round = 0;  ///< rumour
   bool is_last = false;    ///< offer: no further turn follows
-  std::vector<room_of_host> known;
-  std::vector<offered_object> offered;
-  std::vector<accepted_object> accepted;
+  std::vector<room_of_host> known = {};
+  std::vector<offered_object> offered = {};
+  std::vector<accepted_object> accepted = {};
 };
 
 struct gossip_options {
   double tolerance = 0.02;
-  std::int32_t rounds = 8;
+  std::int32_t rounds = 4;  ///< of rumours before each turn of offers
   std::uint64_t seed = 1;
-  std::size_t most_known = 64;   ///< hosts in a message
-  std::size_t most_targets = 4;  ///< hosts that get an offer in one turn
   std::int32_t turns = 3;
+  std::size_t most_known = 64;   ///< hosts in a rumour
+  std::size_t most_targets = 3;  ///< hosts that get an offer in one turn
 };
 
 class gossip_host {
@@ -68,14 +68,15 @@ class gossip_host {
 
  private:
   void send_sum(outbox& out);
-  void begin_rumours(double level, outbox& out);
+  void take_level(double level, outbox& out);
+  void begin_rumours(outbox& out);
   void send_rumour(outbox& out);
   void hear_rumours(outbox& out);
   void merge(const std::vector<message::room_of_host>& heard);
   void begin_turn(outbox& out);
+  void end_turn(outbox& out);
   /// The host for an object, or no_host.
-  std::int32_t draw_target(double work, bool is_last,
-                           const std::map<std::int32_t, std::vector<offered_object>>& chosen);
+  std::int32_t draw_target(double work, bool is_last);
   void answer_offer(std::int32_t from, const message& offer, outbox& out);
   void take_answer(std::int32_t from, const message& answer, outbox& out);
 
@@ -89,7 +90,8 @@ class gossip_host {
   load_sum sum_;
   double level_ = -1.0;  // below 0: not known
   double limit_ = 0.0;
-  std::int32_t round_ = 0;
+  std::int32_t round_ = 0;  // of all turns together
+  bool is_listening_ = false;
   std::map<std::int32_t, std::vector<message::room_of_host>> early_;  // rumours by round
   std::map<std::int32_t, double> known_;                              // room of hosts
   std::vector<std::pair<std::int32_t, message>> early_offers_;        // before the level was known
@@ -105,7 +107,8 @@ void gossip_host::encode(const Put& put) const {
   put(static_cast<std::uint64_t>(sum_.missing));
   put_time(sum_.work);
   put_time(level_);
-  put(static_cast<std::uint64_t>(round_) * 64 + static_cast<std::uint64_t>(turn_) * 2 + (done_ ? 1U : 0U));
+  put(static_cast<std::uint64_t>(round_) * 64 + static_cast<std::uint64_t>(turn_) * 4 + (is_listening_ ? 2U : 0U) +
+      (done_ ? 1U : 0U));
   put(early_.size());
   for (const auto& [round, heard] : early_) put(static_cast<std::uint64_t>(round));
   put(known_.size());

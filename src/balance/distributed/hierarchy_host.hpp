@@ -25,9 +25,9 @@ struct hierarchy_message {
   kind what = kind::sum;
   double work = 0.0;   ///< sum; level: the level itself
   double speed = 0.0;  ///< sum
-  std::vector<offered_object> offered;
-  std::vector<host_part::room> rooms;
-  std::vector<accepted_object> accepted;
+  std::vector<offered_object> offered = {};
+  std::vector<host_part::room> rooms = {};
+  std::vector<accepted_object> accepted = {};
 };
 
 class hierarchy_host {

@@ -41,7 +41,7 @@ class host_part {
   /// Takes from each PE whose time is above `limit` objects until it is not, largest first of those that are not more
   /// than what is too much. An object stays until it is given away.
   std::vector<offered_object> surplus(double limit, double level) const;
-  /// The object has another PE now, on another host.
+  /// The object has another PE now, on another host, which counts it by admit() or knows it by other means.
   void give(std::uint32_t object, std::int32_t pe);
   /// A PE for work from elsewhere: that where it ends soonest, if that is not after `latest`. The PE has it then.
   std::optional<std::int32_t> admit(double work, double latest);
