@@ -18,7 +18,7 @@ struct strategy_options {
   double alpha = 10.0;              ///< a message between hosts costs so many inside one
   std::string counter = {};         ///< the counter of `contention`; empty: the first of the snapshot
   double counter_tolerance = 0.05;  ///< groups may be this part away from the mean of the counter
-  std::int32_t rounds = 4;          ///< of rumours of gossip, before each turn of offers
+  std::int32_t rounds = 3;          ///< of rumours of gossip, before each turn of offers
   std::uint64_t seed = 1;
   /// Long strategies call it with the part that is done, 0 to 1. May be empty.
   std::function<void(double part)> progress = {};

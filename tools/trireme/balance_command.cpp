@@ -107,7 +107,7 @@ void add_options(CLI::App& app, balance_line& line) {
                  "contention: part by which groups may be away from their share, 0.05 by default")
       ->type_name("X")
       ->check(number_between(0, 10));
-  app.add_option("--rounds", line.options.rounds, "gossip: rounds of rumours before each turn of offers, 4 by default")
+  app.add_option("--rounds", line.options.rounds, "gossip: rounds of rumours before each turn of offers, 3 by default")
       ->type_name("N")
       ->check(whole_number_between(1, 64));
   app.add_option("--seed", line.options.seed, "of strategies that draw, 1 by default")->type_name("N");

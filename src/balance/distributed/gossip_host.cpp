@@ -1,12 +1,16 @@
 #include "balance/distributed/gossip_host.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <iterator>
 
 #include "os/hash.hpp"
 
 namespace tri::balance {
 namespace {
+
+// The limit of a turn is at most so many times the tolerance above the level.
+constexpr double farthest_limit = 4.0;
 
 // Equal for all hosts: whom a host sends to in a round, as a distance.
 std::int32_t distance_of(std::uint64_t seed, std::int32_t round, std::int32_t hosts) {
@@ -31,6 +35,10 @@ void gossip_host::begin(outbox& out) {
   part_.refine(options_.tolerance);
   sum_.add(part_.work(), part_.speed());
   if (sum_.missing == 0) send_sum(out);
+}
+
+double gossip_host::limit_of(std::int32_t turn) const {
+  return level_ * (1.0 + options_.tolerance * std::min(std::ldexp(1.0, turn), farthest_limit));
 }
 
 void gossip_host::send_sum(outbox& out) {
@@ -67,10 +75,8 @@ void gossip_host::receive(std::int32_t from, const message& what, outbox& out) {
 
 void gossip_host::take_level(double level, outbox& out) {
   level_ = level;
-  limit_ = level * (1.0 + options_.tolerance);
   for (std::int32_t child = tree_.first_child_of(number_); child < tree_.end_of_children_of(number_); ++child)
     out.push_back({child, {.what = message::kind::level, .work = level}});
-  looking_ = part_.surplus(limit_, level_);
   for (const auto& [from, offer] : std::exchange(early_offers_, {})) answer_offer(from, offer, out);
   if (tree_.hosts == 1)
     done_ = true;
@@ -81,7 +87,7 @@ void gossip_host::take_level(double level, outbox& out) {
 // What was heard before an earlier turn is old: rooms have been filled since.
 void gossip_host::begin_rumours(outbox& out) {
   known_.clear();
-  if (const double room = part_.free_work(level_); room > 0.0) known_[number_] = room;
+  if (const double room = part_.free_work(limit_of(turn_)); room > 0.0) known_[number_] = room;
   is_listening_ = true;
   send_rumour(out);
   hear_rumours(out);
@@ -115,37 +121,41 @@ void gossip_host::merge(const std::vector<message::room_of_host>& heard) {
 
 void gossip_host::begin_turn(outbox& out) {
   known_.erase(number_);
-  const bool is_last = ++turn_ == options_.turns;
-  std::sort(looking_.begin(), looking_.end(), [](const offered_object& a, const offered_object& b) {
+  std::vector<offered_object> objects = part_.surplus(limit_of(turn_), level_);
+  std::sort(objects.begin(), objects.end(), [](const offered_object& a, const offered_object& b) {
     return a.work != b.work ? a.work > b.work : a.object < b.object;
   });
-  std::vector<offered_object> unsent;
-  for (const offered_object& each : looking_) {
-    const std::int32_t target = draw_target(each.work, is_last);
-    if (target == no_host) {
-      unsent.push_back(each);
-      continue;
-    }
+  for (const offered_object& each : objects) {
+    const std::int32_t target = draw_target(each.work);
+    if (target == no_host) continue;  // it stays, at least for this turn
     known_[target] -= each.work;
     asked_[target].push_back(each);
   }
-  looking_ = std::move(unsent);
-  for (const auto& [host, objects] : asked_)
-    out.push_back({host, {.what = message::kind::offer, .is_last = is_last, .offered = objects}});
+  for (const auto& [host, offered] : asked_)
+    out.push_back({host, {.what = message::kind::offer, .round = turn_, .offered = offered}});
   if (asked_.empty()) end_turn(out);
 }
 
 void gossip_host::end_turn(outbox& out) {
-  if (turn_ == options_.turns)
+  part_.refine(options_.tolerance);  // what could not leave may still find a better PE here
+  if (++turn_ == options_.turns)
     done_ = true;
   else
     begin_rumours(out);
 }
 
-std::int32_t gossip_host::draw_target(double work, bool is_last) {
+// Few hosts get large offers, as each costs two messages; more are asked where those are full.
+std::int32_t gossip_host::draw_target(double work) {
+  std::int32_t target = no_host;
+  if (asked_.size() >= options_.few_targets) target = draw_among(work, true);
+  if (target == no_host && asked_.size() < options_.most_targets) target = draw_among(work, false);
+  return target;
+}
+
+std::int32_t gossip_host::draw_among(double work, bool only_asked) {
   const auto weight_of = [&](std::int32_t host, double room) {
-    if (asked_.size() >= options_.most_targets && !asked_.contains(host)) return 0.0;
-    return room >= work || is_last ? std::max(room, 0.0) : 0.0;
+    if (only_asked && !asked_.contains(host)) return 0.0;
+    return room >= work || is_last(turn_) ? std::max(room, 0.0) : 0.0;
   };
   double sum = 0.0;
   for (const auto& [host, room] : known_) sum += weight_of(host, room);
@@ -166,7 +176,8 @@ void gossip_host::answer_offer(std::int32_t from, const message& offer, outbox& 
   message answer{.what = message::kind::answer};
   for (const offered_object& each : offer.offered) {
     const double below_old = each.time_before * (1.0 - 1e-9);
-    const auto pe = part_.admit(each.work, offer.is_last ? std::max(limit_, below_old) : limit_);
+    const double limit = limit_of(offer.round);
+    const auto pe = part_.admit(each.work, is_last(offer.round) ? std::max(limit, below_old) : limit);
     if (pe) answer.accepted.push_back({each.object, each.host, *pe});
   }
   out.push_back({from, std::move(answer)});
@@ -174,14 +185,7 @@ void gossip_host::answer_offer(std::int32_t from, const message& offer, outbox& 
 
 void gossip_host::take_answer(std::int32_t from, const message& answer, outbox& out) {
   const auto asked = asked_.find(from);
-  for (const offered_object& each : asked->second) {
-    const auto taken = std::find_if(answer.accepted.begin(), answer.accepted.end(),
-                                    [&](const accepted_object& one) { return one.object == each.object; });
-    if (taken != answer.accepted.end())
-      part_.give(each.object, taken->pe);
-    else
-      looking_.push_back(each);
-  }
+  for (const accepted_object& each : answer.accepted) part_.give(each.object, each.pe);
   asked_.erase(asked);
   if (asked_.empty()) end_turn(out);
 }

@@ -8,9 +8,9 @@
 //   is
 //      answered with what was accepted
 //
-// Messages may arrive in any order. A host only accepts what does not make its PE longer than the limit, or in the last
-// turn than the PE that the object leaves: so the makespan never grows. Who runs the machines finds their end as that
-// of all messages.
+// Messages may arrive in any order. A host only accepts what does not make its PE longer than the limit of the turn, or
+// in the last one than the PE that the object leaves: as some PE was above the limit, the makespan never grows. Who
+// runs the machines finds their end as that of all messages.
 #pragma once
 
 #include <cstdint>
@@ -33,8 +33,7 @@ struct gossip_message {
   kind what = kind::sum;
   double work = 0.0;       ///< sum; level: the level itself
   double speed = 0.0;      ///< sum
-  std::int32_t round = 0;  ///< rumour
-  bool is_last = false;    ///< offer: no further turn follows
+  std::int32_t round = 0;  ///< rumour; offer: its turn
   std::vector<room_of_host> known = {};
   std::vector<offered_object> offered = {};
   std::vector<accepted_object> accepted = {};
@@ -42,11 +41,12 @@ struct gossip_message {
 
 struct gossip_options {
   double tolerance = 0.02;
-  std::int32_t rounds = 4;  ///< of rumours before each turn of offers
+  std::int32_t rounds = 3;  ///< of rumours before each turn of offers
   std::uint64_t seed = 1;
-  std::int32_t turns = 3;
-  std::size_t most_known = 64;   ///< hosts in a rumour
-  std::size_t most_targets = 3;  ///< hosts that get an offer in one turn
+  std::int32_t turns = 5;
+  std::size_t most_known = 64;    ///< hosts in a rumour
+  std::size_t few_targets = 4;    ///< hosts that get offers in one turn, where they have room
+  std::size_t most_targets = 16;  ///< where they have not
 };
 
 class gossip_host {
@@ -76,7 +76,10 @@ class gossip_host {
   void begin_turn(outbox& out);
   void end_turn(outbox& out);
   /// The host for an object, or no_host.
-  std::int32_t draw_target(double work, bool is_last);
+  std::int32_t draw_target(double work);
+  std::int32_t draw_among(double work, bool only_asked);
+  double limit_of(std::int32_t turn) const;
+  bool is_last(std::int32_t turn) const { return turn + 1 == options_.turns; }
   void answer_offer(std::int32_t from, const message& offer, outbox& out);
   void take_answer(std::int32_t from, const message& answer, outbox& out);
 
@@ -88,14 +91,12 @@ class gossip_host {
   gossip_options options_;
   std::mt19937_64 random_;
   load_sum sum_;
-  double level_ = -1.0;  // below 0: not known
-  double limit_ = 0.0;
+  double level_ = -1.0;     // below 0: not known
   std::int32_t round_ = 0;  // of all turns together
   bool is_listening_ = false;
   std::map<std::int32_t, std::vector<message::room_of_host>> early_;  // rumours by round
   std::map<std::int32_t, double> known_;                              // room of hosts
   std::vector<std::pair<std::int32_t, message>> early_offers_;        // before the level was known
-  std::vector<offered_object> looking_;                               // objects without a new PE
   std::map<std::int32_t, std::vector<offered_object>> asked_;         // hosts that have not answered
   std::int32_t turn_ = 0;
   bool done_ = false;
@@ -118,8 +119,6 @@ void gossip_host::encode(const Put& put) const {
   }
   put(early_offers_.size());
   for (const auto& [from, offer] : early_offers_) put(static_cast<std::uint64_t>(from));
-  put(looking_.size());
-  for (const offered_object& each : looking_) put(each.object);
   put(asked_.size());
   for (const auto& [host, objects] : asked_) put(static_cast<std::uint64_t>(host) << 32U | objects.size());
   for (const host_part::room& each : part_.rooms(1e300)) put_time(each.load);
