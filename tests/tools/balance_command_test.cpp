@@ -6,6 +6,7 @@
 #include <set>
 #include <string>
 
+#include "drawn_pictures.hpp"
 #include "support/command_runner.hpp"
 
 namespace tri::testing {
@@ -74,6 +75,10 @@ TEST(balance_command, what_a_snapshot_lacks_is_a_line_of_the_table) {
   const command_result one = run_command(folder.path(), balance + "s.json --strategy curve");
   EXPECT_EQ(one.status, 2);
   EXPECT_THAT(one.errors, HasSubstr("needs coordinates"));
+}
+
+TEST(balance_command, pictures_of_the_document_are_what_it_draws) {
+  EXPECT_GE(pictures_drawn_again(TRIREME_SOURCE_FOLDER "/docs", "user/balancing.md", TRIREME_COMMAND, "balance"), 1);
 }
 
 TEST(balance_command, wrong_values_are_explained) {
