@@ -160,7 +160,7 @@ snapshot make_snapshot(const snapshot_wish& wish) {
     one.pe = static_cast<std::int32_t>(wish.what == snapshot_wish::kind::random ? random.below(wish.pes)
                                                                                 : i * wish.pes / wish.objects);
     one.load_ns = std::llround(load / made.pes[static_cast<std::size_t>(one.pe)].speed);
-    one.bytes = 1024 + random.below(64 * 1024);
+    one.bytes = 1024 + random.below(65536);
     one.is_migratable = random.part() >= wish.immovable;
     sum += load;
     made.objects.push_back(one);

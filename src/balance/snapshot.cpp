@@ -11,6 +11,10 @@ namespace {
 
 // Sums of works up to this are exact in doubles (loads.hpp relies on it).
 constexpr double most_work = 9007199254740992.0;
+// Sums of bytes and messages fit 64 bits.
+constexpr double most_counted = 4e18;
+// Differences of coordinates and sums of counters are finite.
+constexpr double most_value = 1e100;
 
 [[noreturn]] void refuse(const std::string& what) { throw std::invalid_argument("snapshot: " + what); }
 
@@ -30,7 +34,7 @@ void check_pes(const snapshot& of) {
 }
 
 void check_objects(const snapshot& of) {
-  double work = 0.0;
+  double work = 0.0, bytes = 0.0;
   std::vector<std::uint64_t> ids;
   ids.reserve(of.objects.size());
   for (std::size_t object = 0; object < of.objects.size(); ++object) {
@@ -42,8 +46,11 @@ void check_objects(const snapshot& of) {
       refuse(fmt::format("object {} (id {}) has a load of {} ns and {} bytes; neither may be negative", object, each.id,
                          each.load_ns, each.bytes));
     work += static_cast<double>(each.load_ns) * of.pes[static_cast<std::size_t>(each.pe)].speed;
+    bytes += static_cast<double>(each.bytes);
     ids.push_back(each.id);
   }
+  if (bytes > most_counted)
+    refuse(fmt::format("all objects together have {:.3g} bytes; {} are too many", bytes, most_counted));
   for (const pe_load& each : of.pes) work += static_cast<double>(each.background_ns) * each.speed;
   if (!(work < most_work)) refuse("all loads together are more than 2^53 ns, 104 days; give times of shorter spans");
   std::sort(ids.begin(), ids.end());
@@ -59,14 +66,15 @@ void check_lists(const snapshot& of) {
     refuse(fmt::format("there are {} coordinates; {} objects with {} dimensions need {}", of.coordinates.size(),
                        objects, of.dimensions, objects * of.dimensions));
   for (std::size_t i = 0; i < of.coordinates.size(); ++i)
-    if (!std::isfinite(of.coordinates[i]))
-      refuse(fmt::format("a coordinate of object {} is {}; it must be finite", i / of.dimensions, of.coordinates[i]));
+    if (!(std::abs(of.coordinates[i]) <= most_value))
+      refuse(fmt::format("a coordinate of object {} is {}; it must be from -1e100 to 1e100", i / of.dimensions,
+                         of.coordinates[i]));
   if (of.counter_values.size() != objects * of.counters.size())
     refuse(fmt::format("there are {} values of counters; {} objects with {} counters need {}", of.counter_values.size(),
                        objects, of.counters.size(), objects * of.counters.size()));
   for (std::size_t i = 0; i < of.counter_values.size(); ++i)
-    if (!std::isfinite(of.counter_values[i]) || of.counter_values[i] < 0)
-      refuse(fmt::format("counter '{}' of object {} is {}; it must be finite and not negative",
+    if (!(of.counter_values[i] >= 0.0 && of.counter_values[i] <= most_value))
+      refuse(fmt::format("counter '{}' of object {} is {}; it must be from 0 to 1e100",
                          of.counters[i % of.counters.size()], i / of.counters.size(), of.counter_values[i]));
   if (of.user_data_ends.empty() ? !of.user_data.empty() : of.user_data_ends.size() != objects)
     refuse(fmt::format("there are {} ends of user data for {} objects; each object needs one", of.user_data_ends.size(),
@@ -74,6 +82,24 @@ void check_lists(const snapshot& of) {
   if (!std::is_sorted(of.user_data_ends.begin(), of.user_data_ends.end()) ||
       (!of.user_data_ends.empty() && of.user_data_ends.back() != of.user_data.size()))
     refuse(fmt::format("the ends of user data must grow, up to its {} bytes", of.user_data.size()));
+}
+
+void check_traffic(const snapshot& of) {
+  double messages = 0.0, bytes = 0.0;
+  for (std::size_t pair = 0; pair < of.traffic.size(); ++pair) {
+    const pair_traffic& each = of.traffic[pair];
+    if (each.from >= of.objects.size() || each.to >= of.objects.size())
+      refuse(fmt::format("traffic {} is from object {} to {}; there are {} objects", pair, each.from, each.to,
+                         of.objects.size()));
+    if (each.messages < 0 || each.bytes < 0)
+      refuse(fmt::format("traffic {} is {} messages and {} bytes; neither may be negative", pair, each.messages,
+                         each.bytes));
+    messages += static_cast<double>(each.messages);
+    bytes += static_cast<double>(each.bytes);
+  }
+  if (messages > most_counted || bytes > most_counted)
+    refuse(fmt::format("all traffic together is {:.3g} messages and {:.3g} bytes; {} of either are too many", messages,
+                       bytes, most_counted));
 }
 
 }  // namespace
@@ -93,15 +119,7 @@ void check(const snapshot& of) {
   if (of.objects.size() > UINT32_MAX) refuse("it has more than 2^32 - 1 objects");
   check_objects(of);
   check_lists(of);
-  for (std::size_t pair = 0; pair < of.traffic.size(); ++pair) {
-    const pair_traffic& each = of.traffic[pair];
-    if (each.from >= of.objects.size() || each.to >= of.objects.size())
-      refuse(fmt::format("traffic {} is from object {} to {}; there are {} objects", pair, each.from, each.to,
-                         of.objects.size()));
-    if (each.messages < 0 || each.bytes < 0)
-      refuse(fmt::format("traffic {} is {} messages and {} bytes; neither may be negative", pair, each.messages,
-                         each.bytes));
-  }
+  check_traffic(of);
 }
 
 void check_moves(const snapshot& of, std::span<const move> moves, std::string_view who) {

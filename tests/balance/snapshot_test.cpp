@@ -36,6 +36,8 @@ TEST(snapshot, what_is_wrong_is_said_with_place_and_value) {
   expect_refused([](snapshot& s) { s.pes[0].numa_node = -1; }, "NUMA node -1");
   expect_refused([](snapshot& s) { s.traffic.push_back({0, 3, 1, 1}); }, "traffic 0 is from object 0 to 3");
   expect_refused([](snapshot& s) { s.traffic.push_back({0, 1, -1, 1}); }, "traffic 0 is -1 messages");
+  expect_refused([](snapshot& s) { s.traffic.assign(2, {0, 1, 1, INT64_MAX}); }, "1.84e+19 bytes; 4e+18 of either");
+  expect_refused([](snapshot& s) { s.objects[1].bytes = INT64_MAX; }, "all objects together have 9.22e+18 bytes");
   expect_refused([](snapshot& s) { s.dimensions = 4; }, "4 dimensions; up to 3");
   expect_refused([](snapshot& s) { s.dimensions = 2; }, "0 coordinates; 3 objects with 2 dimensions need 6");
   expect_refused(
@@ -43,7 +45,7 @@ TEST(snapshot, what_is_wrong_is_said_with_place_and_value) {
         s.dimensions = 1;
         s.coordinates = {0.0, INFINITY, 0.0};
       },
-      "a coordinate of object 1 is inf");
+      "a coordinate of object 1 is inf; it must be from -1e100 to 1e100");
   expect_refused([](snapshot& s) { s.counters = {"misses"}; }, "0 values of counters");
   expect_refused([](snapshot& s) { s.user_data.resize(2); }, "0 ends of user data");
   expect_refused([](snapshot& s) { s.user_data_ends = {0, 1, 1}; }, "the ends of user data must grow, up to its 0");

@@ -89,6 +89,8 @@ std::vector<std::int32_t> metis_parts(const traffic_graph& graph, std::span<cons
     begins.push_back(static_cast<idx_t>(neighbours.size()));
   }
   std::vector<idx_t> vertex_weights = scaled(works), edge_weights = scaled(weights);
+  if (std::all_of(vertex_weights.begin(), vertex_weights.end(), [](idx_t each) { return each == 0; }))
+    std::fill(vertex_weights.begin(), vertex_weights.end(), 1);      // METIS divides by their sum
   for (idx_t& each : edge_weights) each = std::max(each, idx_t{1});  // METIS refuses edges without weight
   std::vector<real_t> part_shares(shares.begin(), shares.end());
   idx_t options[METIS_NOPTIONS];
