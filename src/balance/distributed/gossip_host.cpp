@@ -61,11 +61,8 @@ void gossip_host::receive(std::int32_t from, const message& what, outbox& out) {
       early_[what.round] = what.known;
       hear_rumours(out);
       break;
-    case message::kind::offer:
-      if (level_ >= 0.0)
-        answer_offer(from, what, out);
-      else
-        early_offers_.emplace_back(from, what);
+    case message::kind::offer:  // only hosts whose own rumour has room get one, so this one knows the level
+      answer_offer(from, what, out);
       break;
     case message::kind::answer:
       take_answer(from, what, out);
@@ -77,7 +74,6 @@ void gossip_host::take_level(double level, outbox& out) {
   level_ = level;
   for (std::int32_t child = tree_.first_child_of(number_); child < tree_.end_of_children_of(number_); ++child)
     out.push_back({child, {.what = message::kind::level, .work = level}});
-  for (const auto& [from, offer] : std::exchange(early_offers_, {})) answer_offer(from, offer, out);
   if (tree_.hosts == 1)
     done_ = true;
   else

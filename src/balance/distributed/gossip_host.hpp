@@ -96,7 +96,6 @@ class gossip_host {
   bool is_listening_ = false;
   std::map<std::int32_t, std::vector<message::room_of_host>> early_;  // rumours by round
   std::map<std::int32_t, double> known_;                              // room of hosts
-  std::vector<std::pair<std::int32_t, message>> early_offers_;        // before the level was known
   std::map<std::int32_t, std::vector<offered_object>> asked_;         // hosts that have not answered
   std::int32_t turn_ = 0;
   bool done_ = false;
@@ -117,8 +116,6 @@ void gossip_host::encode(const Put& put) const {
     put(static_cast<std::uint64_t>(host));
     put_time(room);
   }
-  put(early_offers_.size());
-  for (const auto& [from, offer] : early_offers_) put(static_cast<std::uint64_t>(from));
   put(asked_.size());
   for (const auto& [host, objects] : asked_) put(static_cast<std::uint64_t>(host) << 32U | objects.size());
   for (const host_part::room& each : part_.rooms(1e300)) put_time(each.load);
