@@ -102,6 +102,18 @@ endif()
 if(TRIREME_WITH_HDF5)
   trireme_missing(hdf5_FOUND "HDF5, which pkg-config knows as hdf5" PACKAGES libhdf5-dev OPTION TRIREME_WITH_HDF5)
 endif()
+# The same; its library is loaded at run time, we need the header only. It has no file for pkg-config.
+find_path(TRIREME_METIS_INCLUDE metis.h)
+if(NOT DEFINED TRIREME_WITH_METIS)
+  if(TRIREME_METIS_INCLUDE)
+    set(TRIREME_WITH_METIS ON)
+  else()
+    set(TRIREME_WITH_METIS OFF)
+  endif()
+endif()
+if(TRIREME_WITH_METIS)
+  trireme_missing(TRIREME_METIS_INCLUDE "METIS, whose header is metis.h" PACKAGES libmetis-dev OPTION TRIREME_WITH_METIS)
+endif()
 trireme_check_missing()
 
 # Libraries that are loaded into unmodified programs are not built for the sanitizers: LOADED.
@@ -116,3 +128,4 @@ trireme_part(mpi_abi LOADED libtrireme-mpi-standard.so
 trireme_part(ucx DETAIL "messages between hosts through UCX")
 trireme_part(pmix OPTION TRIREME_WITH_PMIX DETAIL "programs can be started by mpirun of Open MPI and by srun")
 trireme_part(hdf5 LOADED libtrireme-hdf5.so OPTION TRIREME_WITH_HDF5 DETAIL "global arrays in files of HDF5")
+trireme_part(metis OPTION TRIREME_WITH_METIS DETAIL "balancing by graph partitioning")

@@ -36,5 +36,6 @@ foreach(library libucp.so.0 libpmix.so.2)
 endforeach()
 
 set(CPACK_DEBIAN_RUNTIME_PACKAGE_DEPENDS "${Depends}")
-# libsodium is loaded for jobs that ask for --tri-wire-authentication, and named when it is missing.
-set(CPACK_DEBIAN_RUNTIME_PACKAGE_SUGGESTS "${Suggests}, openmpi-bin, mpich, libsodium23, libtrireme-dev (= ${CPACK_PACKAGE_VERSION})")
+# libsodium is loaded for jobs that ask for --tri-wire-authentication, METIS for the strategy `partition`; both are named
+# when they are missing.
+set(CPACK_DEBIAN_RUNTIME_PACKAGE_SUGGESTS "${Suggests}, openmpi-bin, mpich, libsodium23, libmetis5, libtrireme-dev (= ${CPACK_PACKAGE_VERSION})")

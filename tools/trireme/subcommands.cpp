@@ -16,6 +16,7 @@ const std::vector<subcommand>& subcommands() {
       {"model", "model the waiting time of messages and the message count of broadcasts", model_command},
       {"plan", "show how a collective operation runs on hosts and ranks, and what it costs", plan_command},
       {"layout", "show which PE has which part of a global array, and what halos cost", layout_command},
+      {"balance", "show what load balancing strategies make of a snapshot of loads", balance_command},
       {"sim", "simulate a collective operation on thousands of hosts, with noise, in virtual time", sim_command},
       {"agent", "internal: started on other hosts by `run --hosts`", agent_command},
       {"bench", "measure messages, loops, ... and compare with the targets", bench_command},

@@ -1,0 +1,103 @@
+#include "balance/strategy.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <mutex>
+#include <stdexcept>
+
+#include "balance/strategies/strategies.hpp"
+#include "config/suggestion.hpp"
+
+namespace tri::balance {
+namespace {
+
+struct strategy_list {
+  std::mutex mutex;
+  std::vector<strategy> all{
+      {"greedy", "largest objects first, each to the PE that ends soonest; moves most objects", decide_greedy},
+      {"refine", "few moves from the PEs with the longest time to those with the shortest", decide_refine},
+      {"communication", "exchanges objects between hosts so that fewer messages cross; loads stay in range",
+       decide_by_communication},
+      {"contention", "exchanges objects between caches so that each has the same share of a counter",
+       decide_by_contention},
+      {"curve", "a Hilbert curve through the coordinates, cut into pieces of equal time", decide_by_curve},
+      {"bisection", "recursive bisection by coordinates", decide_by_bisection},
+      {"partition", "graph partitioning by METIS: hosts first, then PEs by load", decide_by_partition},
+      {"topology", "few moves between hosts, then between NUMA nodes, then between PEs", decide_by_topology},
+      {"gossip", "distributed: rumours of hosts with room, objects are offered to them", decide_by_gossip},
+      {"hierarchy", "distributed: a tree of hosts, surplus meets room at the nearest vertex", decide_by_hierarchy},
+  };
+};
+// Never destroyed, and made on first use: programs add strategies before main.
+strategy_list& everything() {
+  static auto* const list = new strategy_list;
+  return *list;
+}
+
+bool can_be_a_name(std::string_view name) {
+  const auto is_letter = [](char c) { return c >= 'a' && c <= 'z'; };
+  return !name.empty() && is_letter(name.front()) && name != "all" &&
+         std::all_of(name.begin(), name.end(),
+                     [&](char c) { return is_letter(c) || (c >= '0' && c <= '9') || c == '-' || c == '_'; });
+}
+
+void check_options(const strategy_options& options) {
+  const auto between = [](const char* name, double value, double least, double most) {
+    if (!(value >= least && value <= most))
+      throw std::invalid_argument(fmt::format("{} is {}; it must be from {} to {}", name, value, least, most));
+  };
+  between("tolerance", options.tolerance, 0.0, 10.0);
+  between("alpha", options.alpha, 1.0, 1e6);
+  between("counter_tolerance", options.counter_tolerance, 0.0, 10.0);
+  between("rounds", options.rounds, 1, 64);
+}
+
+}  // namespace
+
+void add_strategy(strategy added) {
+  if (!can_be_a_name(added.name))
+    throw std::invalid_argument(fmt::format(
+        "strategy '{}': a name has lower-case letters, digits, - and _, begins with a letter, and is not 'all'",
+        added.name));
+  if (!added.decide) throw std::invalid_argument(fmt::format("strategy '{}' has no function", added.name));
+  strategy_list& list = everything();
+  const std::lock_guard lock(list.mutex);
+  for (const strategy& each : list.all)
+    if (each.name == added.name) throw std::invalid_argument(fmt::format("strategy '{}' exists", added.name));
+  list.all.push_back(std::move(added));
+}
+
+std::vector<strategy> all_strategies() {
+  strategy_list& list = everything();
+  const std::lock_guard lock(list.mutex);
+  return list.all;
+}
+
+strategy find_strategy(std::string_view name) {
+  std::vector<std::string> names;
+  for (const strategy& each : all_strategies()) {
+    if (each.name == name) return each;
+    names.push_back(each.name);
+  }
+  throw std::invalid_argument(fmt::format("there is no balancing strategy '{}'{}; known: {}", name,
+                                          config::did_you_mean(name, names), fmt::join(names, ", ")));
+}
+
+balancing balance(const snapshot& of, const strategy& by, const strategy_options& options) {
+  check(of);
+  check_options(options);
+  decided_moves decided = by.decide(of, options);
+  check_moves(of, decided.moves, fmt::format("strategy '{}'", by.name));
+  balancing result{.before = quality_of(of, {}), .after = quality_of(of, decided.moves), .cost = decided.cost};
+  if (result.after.longest_ns > result.before.longest_ns) {
+    result.is_refused = true;
+    result.after = result.before;
+  } else {
+    result.moves = std::move(decided.moves);
+  }
+  return result;
+}
+
+}  // namespace tri::balance
