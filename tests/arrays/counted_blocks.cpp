@@ -32,5 +32,10 @@ void release(void* block) {
 }  // namespace tri::testing
 
 void* operator new(std::size_t bytes) { return tri::testing::counted(std::malloc(bytes == 0 ? 1 : bytes)); }
+void* operator new(std::size_t bytes, const std::nothrow_t&) noexcept try {
+  return operator new(bytes);
+} catch (const std::bad_alloc&) {
+  return nullptr;
+}
 void operator delete(void* block) noexcept { tri::testing::release(block); }
 void operator delete(void* block, std::size_t) noexcept { tri::testing::release(block); }
