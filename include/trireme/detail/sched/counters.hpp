@@ -41,7 +41,7 @@ class counter {
   X(migrations, "elements that left this PE")                                                               \
   X(held, "messages kept back: for an element that moves or does not exist, for an object not yet created") \
   X(released, "messages that were kept back and went on")                                                   \
-  X(remote_answers_done, "answers of other hosts to requests that have run")                                    \
+  X(remote_answers_done, "answers of other hosts to requests that have run")                                \
   X(remote_bytes_done, "bytes of messages from other hosts that have run, 64 for each and its block")       \
   X(remote_copy_bytes_done, "the same of messages to all PEs")                                              \
   X(sleeps, "times this PE went to sleep")                                                                  \
