@@ -25,6 +25,7 @@ struct program_row {
   double amount;                         // the figure is amount / seconds
   std::vector<std::string> versions;     // the first one is the row, the others are peers
   std::vector<std::string> launch = {};  // options of trireme run
+  int processes = 2;
 };
 
 // Seconds of each run, by version: the lines "time <version> <seconds>" of --times.
@@ -46,7 +47,7 @@ measurement measure(const program_row& row, const std::string& program, context&
   if (row.path.empty() || !std::filesystem::exists(row.path))
     return {.not_available = "the program is in the folder of a build only"};
   const std::size_t repeats = std::clamp<std::size_t>(tools.runner().options().repetitions / 10, 2, 20);
-  std::vector<std::string> command = {program, "run", "-n", "2"};
+  std::vector<std::string> command = {program, "run", "-n", std::to_string(row.processes)};
   command.insert(command.end(), row.launch.begin(), row.launch.end());
   command.insert(command.end(), {row.path, "--times", "--repeats", std::to_string(repeats), "--versions",
                                  fmt::format("{}", fmt::join(row.versions, ","))});
@@ -70,6 +71,8 @@ measurement measure(const program_row& row, const std::string& program, context&
 // millions.
 constexpr double operations_of_class_w = 2e-6 * 15 * 7000 * (3 + 72 + 25 * (5 + 72) + 3);
 constexpr double updates = 4e-9 * (1 << 20);
+// Three arrays of 2^22 doubles, in GB.
+constexpr double bytes_of_triad = 3e-9 * 8 * (1 << 22);
 
 std::vector<program_row> all_rows() {
   std::vector<program_row> rows;
@@ -95,6 +98,16 @@ std::vector<program_row> all_rows() {
                     .versions = versions,
                     .launch = launch});
   }
+  for (const int processes : {1, 2})
+    rows.push_back(
+        {.name = fmt::format("arrays/triad/{}", processes),
+         .unit = "GB/s",
+         .description = fmt::format("bandwidth of each of {} PEs in STREAM's triad over own elements", processes),
+         .path = TRIREME_BENCH_TRIAD,
+         .arguments = {"--elements", std::to_string(1 << 22)},
+         .amount = bytes_of_triad,
+         .versions = {"privatized", "owned"},
+         .processes = processes});
   return rows;
 }
 
