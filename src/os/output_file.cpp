@@ -91,7 +91,10 @@ output_file::output_file(std::string path, output_kind kind) : path_(std::move(p
     file_ = make_locked(beside_);
   }
   if (file_) {
-    if (exists) fchmod(file_.get(), entry.st_mode & 0777);
+    if (exists) {
+      mode_ = entry.st_mode & 0777;
+      fchmod(file_.get(), *mode_ | S_IWUSR);  // who removes what is left of a killed process opens it for that
+    }
     return;
   }
   beside_.clear();
@@ -123,6 +126,7 @@ void output_file::finish() {
   // before the file has its place.
   const int another = fcntl(file_.get(), F_DUPFD_CLOEXEC, 0);
   if (another < 0 || close(another) != 0) fail(std::strerror(errno));
+  if (mode_) fchmod(file_.get(), *mode_);
   if (!beside_.empty() && std::rename(beside_.c_str(), (really_.empty() ? path_ : really_).c_str()) != 0)
     fail(std::strerror(errno));
   beside_.clear();

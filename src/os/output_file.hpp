@@ -4,9 +4,13 @@
 // those of another user, in a folder where others may write, are refused. One owner, one thread.
 //
 // A process that is killed leaves the file beside the path. Files under way are locked, and the kernel unlocks those of
-// dead processes, so the next file for this path removes what is left. Where the file system has no locks it stays.
+// dead processes, so the next file for this path removes what is left. It stays where the file system has no locks, and
+// where another process wrote to the path at the same time.
 #pragma once
 
+#include <sys/types.h>
+
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -37,6 +41,7 @@ class output_file {
   std::string really_;  // where a link leads; empty: there is none
   std::string beside_;  // empty: the path itself is written to
   unique_fd file_;
+  std::optional<mode_t> mode_;  // of the file that was there
 };
 
 void write_output_file(const std::string& path, std::string_view text);

@@ -238,6 +238,8 @@ void ucx_port::wait() {
 
 void ucx_port::carry_out(std::span<const adapter_access> accesses) {
   completion_ = {.func = [](uct_completion_t*) {}, .count = 1, .status = UCS_OK};
+  // What throws comes before anything is under way.
+  for (const adapter_access& one : accesses) endpoint_to(*static_cast<const ucx_peer*>(one.through.peer));
   ucs_status_t status = UCS_OK;
   const adapter_access* refused = nullptr;
   for (const adapter_access& one : accesses) {
@@ -379,11 +381,11 @@ class ucx_adapter::peers {
 
  private:
   void check_reachable(int process, const adapter_address& at) const {
-    if (peers_.contains(process)) return;
     if (at.mark != own_.mark() || at.key.size() != domain_.facts().rkey_packed_size)
       throw std::runtime_error(fmt::format(
           "rma=ucx: process {} uses another transport than this one: --tri-rma-transports can name one for all",
           process));
+    if (peers_.contains(process)) return;
     if (uct().uct_iface_is_reachable(own_.interface().handle(), device_of(at), interface_of(at)) == 0)
       throw std::runtime_error(fmt::format(
           "rma=ucx: the memory of process {} cannot be reached from here by the transport that both use", process));

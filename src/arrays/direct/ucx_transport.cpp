@@ -191,7 +191,13 @@ bool ucx_transport::take_from(uct_component_h component, uct_device_type_t type,
   attributes.md_resources = domains.data();
   check_ucx(uct().uct_component_query(component, &attributes), "a component does not answer");
   for (const uct_md_resource_desc_t& each : domains) {
-    auto domain = std::make_unique<ucx_memory_domain>(component, each.md_name);
+    std::unique_ptr<ucx_memory_domain> domain;
+    try {
+      domain = std::make_unique<ucx_memory_domain>(component, each.md_name);
+    } catch (const std::exception& error) {  // such as a device that this user may not open: others may do
+      others.push_back(fmt::format("{} ({})", each.md_name, error.what()));
+      continue;
+    }
     uct_tl_resource_desc_t* found = nullptr;
     unsigned count = 0;
     if (uct().uct_md_query_tl_resources(domain->handle(), &found, &count) != UCS_OK) continue;

@@ -50,7 +50,7 @@ struct protocol_figures {
   shared_figure low_water_marks;     // of broadcasts (objects/collectives/subtree_marks.hpp)
   shared_figure team_messages;       // of collectives of teams
   shared_figure answers;             // large ones to other hosts: requests that took a slot
-  shared_figure postponed_requests;  // that found none
+  shared_figure postponed_requests;  // for want of one, or behind such a one
   shared_figure most_answers;        // slots in use at the same time
 };
 

@@ -136,9 +136,9 @@ wire_link::~wire_link() {
   heartbeat_thread_ = {};  // it makes progress, too
   for (const delayed_packet& one : delayed_)
     if (one.body != nullptr) arena::release(one.body);
-  for (const auto& [sender, requests] : postponed_)
-    for (const postponed_request& one : requests)
-      if (one.message.kind != payload_kind::direct) arena::release(one.message.block().block);
+  postponed_.for_each([](const postponed_request& one) {
+    if (one.message.kind != payload_kind::direct) arena::release(one.message.block().block);
+  });
   arrival_gate_.drop_all([](const arrived_message& one) {
     if (one.message.kind != payload_kind::direct) arena::release(one.message.block().block);
   });
@@ -374,14 +374,16 @@ bool wire_link::progress_traced() {
 // The process at the other end is likely to wait in a call, but it may compute. Without this the root of a program's
 // first broadcast could keep it waiting for as long as it computes.
 void wire_link::await_connections() {
-  if (port_->is_idle()) return;  // there may be connections on which nothing was sent yet
+  if (port_->is_idle()) return connect_time_left_ns_.store(0, std::memory_order_relaxed);  // relaxed: see flush()
   constexpr std::int64_t most_ns = 10'000'000;
   const std::int64_t begin = os::now_ns();
   // relaxed, both: see flush()
   const std::int64_t end = begin + std::min(most_ns, connect_time_left_ns_.load(std::memory_order_relaxed));
   while (!port_->is_idle() && os::now_ns() < end)
     if (!port_->progress()) std::this_thread::yield();
-  connect_time_left_ns_.fetch_sub(os::now_ns() - begin, std::memory_order_relaxed);
+  // Two PEs may wait at the same time: none of the next connection's time is used up.
+  if (connect_time_left_ns_.fetch_sub(os::now_ns() - begin, std::memory_order_relaxed) < os::now_ns() - begin)
+    connect_time_left_ns_.store(0, std::memory_order_relaxed);
 }
 
 void wire_link::left(wire::peer_number, std::uint64_t trace) {
@@ -571,13 +573,14 @@ void wire_link::place(reach to, int destination, envelope message) {
   own_process_.wake(1);
 }
 
-// Those of one sender keep their order.
 void wire_link::accept_request(int destination, const envelope& message) {
-  const bool passes = postponed_.empty() || !postponed_.contains(message.source);
-  if (passes && (!answer_is_large_[message.handler] || has_free_slot())) [[likely]]
+  const bool is_large = answer_is_large_[message.handler];
+  if (!postponed_.must_wait(message.source, is_large, has_free_slot())) [[likely]]
     return admit_request(destination, message);
-  postponed_[message.source].push_back({destination, message});
   postpones_.store(true, std::memory_order_relaxed);  // relaxed: see sleep_at_most
+  // A poller may have looked at that before.
+  if (postponed_.is_empty() && has_poller()) wakeup_socket::ring(own_process_.wire_wakeup);
+  postponed_.push(message.source, is_large, {destination, message});
   own_process_.between_hosts.postponed_requests.add();
 }
 
@@ -588,25 +591,6 @@ void wire_link::admit_request(int destination, envelope message) {
     message.flags |= envelope::holds_slot;
   }
   if (!serve(destination, message)) deliver(destination, message);
-}
-
-// The senders take turns. Whether there was one.
-bool wire_link::admit_postponed() {
-  bool admitted = false;
-  for (auto tried = postponed_.size(); tried > 0 && !ending_.load(std::memory_order_relaxed);
-       --tried) {  // as expect_ends
-    auto sender = postponed_.upper_bound(last_admitted_);
-    if (sender == postponed_.end()) sender = postponed_.begin();
-    last_admitted_ = sender->first;
-    const postponed_request& first = sender->second.front();
-    if (answer_is_large_[first.message.handler] && !has_free_slot()) continue;
-    const postponed_request one = first;
-    sender->second.pop_front();
-    if (sender->second.empty()) postponed_.erase(sender);
-    admit_request(one.destination, one.message);
-    admitted = true;
-  }
-  return admitted;
 }
 
 // A communication thread is no PE. Behind a request that waits at its receiver others must wait, too, whatever array
@@ -656,21 +640,20 @@ bool wire_link::flush_arrivals() {
 
 // Another process of the host puts creations into the inboxes, and rings.
 bool wire_link::polled() {
-  bool something = false;
-  if (!delayed_.empty() || !postponed_.empty()) [[unlikely]] {
-    something = take_delayed();
-    something |= admit_postponed();
+  if (delayed_.empty() && postponed_.is_empty() && arrival_gate_.is_empty()) [[likely]]
+    return false;
+  try {
+    bool something = take_delayed();
+    if (!ending_.load(std::memory_order_relaxed))  // relaxed: see expect_ends
+      something |=
+          postponed_.admit_some([this] { return has_free_slot(); },
+                                [this](const postponed_request& one) { admit_request(one.destination, one.message); });
     // relaxed, both: see sleep_at_most
     delays_.store(!delayed_.empty(), std::memory_order_relaxed);
-    postpones_.store(!postponed_.empty(), std::memory_order_relaxed);
-  }
-  if (arrival_gate_.is_empty()) [[likely]]
-    return something;
-  try {
+    postpones_.store(!postponed_.is_empty(), std::memory_order_relaxed);
     return flush_arrivals() || something;
   } catch (const std::exception& error) {
-    job_.fail(
-        fmt::format("process {} cannot take a message that waited for a creation: {}", job_.process(), error.what()));
+    job_.fail(fmt::format("process {} cannot take a message that waited: {}", job_.process(), error.what()));
   }
   return false;
 }

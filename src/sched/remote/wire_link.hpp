@@ -13,7 +13,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
-#include <map>
 #include <memory>
 #include <mutex>
 #include <span>
@@ -25,6 +24,7 @@
 #include "sched/remote/creation_fence.hpp"
 #include "sched/remote/emulated_link.hpp"
 #include "sched/remote/host_tree.hpp"
+#include "sched/remote/waiting_requests.hpp"
 #include "sched/remote/wire_message.hpp"
 #include "trace/process_trace.hpp"
 #include "trireme/detail/sched/envelope.hpp"
@@ -98,7 +98,8 @@ class wire_link final : private wire::port_user {
   }
   /// Messages wait at other processes until some here have run.
   bool memory_is_asked_for() const { return port_->memory_is_asked_for(); }
-  /// Nobody runs messages any more: those that wait here, for memory of others or for creations, are dropped.
+  /// Nobody runs messages any more: those that wait here, for memory of others or for creations, are dropped;
+  /// requests that wait for slots are with this.
   void drop_waiting();
   wire::port_counters counters() const { return port_->counters(); }
   /// One line of figures.
@@ -174,7 +175,6 @@ class wire_link final : private wire::port_user {
   static void release_answer(void* block);
   void accept_request(int destination, const envelope& message);
   void admit_request(int destination, envelope message);
-  bool admit_postponed();
   bool has_free_slot() const {
     return slots_in_use_.load(std::memory_order_relaxed) < slots_;  // relaxed: see release_slot
   }
@@ -227,8 +227,7 @@ class wire_link final : private wire::port_user {
   // The next by the thread that makes progress.
   emulated_link network_;
   std::deque<delayed_packet> delayed_;  // those of the emulated network, the first due first
-  std::map<std::uint32_t, std::deque<postponed_request>> postponed_;  // by sender; no queue is empty
-  std::uint32_t last_admitted_ = 0;                                   // of the senders: they take turns
+  waiting_requests<postponed_request> postponed_;
   std::atomic<std::uint64_t> answers_taken_{0};
   std::atomic<bool> delays_{false};     // there are some of the first
   std::atomic<bool> postpones_{false};  // there are some of the second

@@ -49,7 +49,7 @@ struct direct_run {
   std::uint64_t bytes;
 };
 
-/// Sections with more runs are packed by their owner in one message.
+/// Sections with more runs are packed by their owner.
 inline constexpr std::size_t most_direct_runs = 16;
 
 // For arrays with direct(). Offsets in bytes, in the piece of `pe`.

@@ -96,7 +96,11 @@ void for_each_message(const layout<N>& where, const region<N>& box, std::int32_t
   if (bytes <= most_bytes_of_message || d == N) return f(box);
   region<N> before = box, behind = box;  // cut between two tiles, if there are several
   std::int64_t cut = box.first[d] + extents[d] / 2;
-  if (const std::int64_t at_tile = cut / where.tile()[d] * where.tile()[d]; at_tile > box.first[d]) cut = at_tile;
+  const std::int64_t tile = where.tile()[d], at_tile = cut / tile * tile;
+  if (at_tile > box.first[d])
+    cut = at_tile;
+  else if (at_tile + tile < box.last[d])
+    cut = at_tile + tile;
   before.last[d] = behind.first[d] = cut;
   for_each_message(where, before, pe, bytes_of_element, f);
   for_each_message(where, behind, pe, bytes_of_element, f);
