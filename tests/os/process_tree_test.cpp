@@ -24,7 +24,9 @@ TEST(process_tree, all_descendants_are_found_and_signalled) {
   while (descendants().size() != 3) usleep(1000);  // setsid may fork
   EXPECT_EQ(signal_descendants(0, first), 2u);
   signal_descendants(SIGKILL, 0);
-  for (int i = 0; i < 3; ++i) EXPECT_GT(wait(nullptr), 0);
+  int reaped = 0;  // the inner shell may have ended without having been reaped by the outer one: then it is ours, too
+  while (wait(nullptr) > 0) ++reaped;
+  EXPECT_GE(reaped, 3);
   EXPECT_TRUE(descendants().empty());
 }
 
