@@ -3,6 +3,7 @@
 
 #include "trireme/detail/require_cxx20.hpp"
 
+#include <algorithm>
 #include <array>
 #include <bit>
 #include <cstddef>
@@ -207,8 +208,8 @@ class element_reference {
       : here_(of.here_), array_(of.array_), where_(of.where_) {}
   /// Aligned, so that words are accessed whole; those of several parts, such as complex numbers, want less themselves.
   struct bytes_of_value {
-    static constexpr std::size_t alignment = sizeof(T) > alignof(T) && arrays::is_word<T> ? sizeof(T) : alignof(T);
-    alignas(alignment) std::array<std::byte, sizeof(T)> all;
+    static constexpr std::size_t of_word = arrays::is_word<T> ? sizeof(T) : 1;
+    alignas(std::max(of_word, alignof(T))) std::array<std::byte, sizeof(T)> all;
   };
   arrays::direct_run run_of(std::byte* local) const {
     return {static_cast<std::uint64_t>(where_.offset) * sizeof(T), local, sizeof(T)};

@@ -65,14 +65,14 @@ struct request_handler {
         },
         arguments.values());
   }
-  static std::uint32_t registered(sched::service_function may_be_served, bool answer_is_large = false) {
+  static std::uint32_t registered(sched::service_function may_be_served, bool answer_is_large) {
     return sched::register_handler(&deliver, objects::method_name<Function>(), nullptr, &objects::drop_arguments<tuple>,
                                    nullptr, objects::remote_form_of<tuple>(), nullptr, objects::form_of<tuple>(),
                                    may_be_served, answer_is_large);
   }
-  static inline const std::uint32_t handler = registered(&may_serve);
+  static inline const std::uint32_t handler = registered(&may_serve, false);
   static inline const std::uint32_t of_large = registered(&may_serve, true);
-  static inline const std::uint32_t notice = registered(nullptr);  // only its receiver runs it
+  static inline const std::uint32_t notice = registered(nullptr, false);  // only its receiver runs it
 };
 template <auto Function, bool answer_is_large = false, class... A>
 void request(std::int32_t pe, const local_array& array, A&&... arguments) {
