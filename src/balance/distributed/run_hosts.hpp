@@ -7,6 +7,7 @@
 #include <stdexcept>
 #include <vector>
 
+#include "balance/distributed/host_part.hpp"
 #include "balance/strategy.hpp"
 
 namespace tri::balance {
