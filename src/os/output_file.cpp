@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <poll.h>
 #include <sys/file.h>
 #include <sys/stat.h>
 
@@ -41,11 +42,12 @@ void remove_left(const std::string& path) {
 
 // A new file of this name, with its lock; none: another process has one, and errno is EEXIST, or it cannot be made.
 unique_fd make_locked(const std::string& path) {
+  constexpr int most_waits = 100;  // ms
   for (int attempt = 0; attempt < 3; ++attempt) {
     unique_fd made(open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666));
     if (!made) return {};
-    while (flock(made.get(), LOCK_EX) != 0 && errno == EINTR) {  // others have it for moments only
-    }
+    // Others of this user have it for moments only. Whoever else may read the file could keep it: then it has no lock.
+    for (int wait = 0; flock(made.get(), LOCK_EX | LOCK_NB) != 0 && wait < most_waits; ++wait) poll(nullptr, 0, 1);
     if (is_at(made, path)) return made;  // one may have removed it before it had the lock
   }
   errno = EEXIST;

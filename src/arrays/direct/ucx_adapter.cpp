@@ -7,12 +7,14 @@
 #include <cstring>
 #include <span>
 #include <stdexcept>
+#include <string_view>
 #include <unordered_map>
 #include <utility>
 #include <vector>
 
 #include "arena/window.hpp"
 #include "arrays/direct/ucx_transport.hpp"
+#include "os/hash.hpp"
 
 namespace tri::arrays {
 namespace {
@@ -45,10 +47,15 @@ adapter_bytes joined(const adapter_address& from) {
 
 adapter_address taken_apart(const adapter_bytes& from) {
   adapter_address made;
-  if (from.used > from.all.size()) throw std::runtime_error("rma=ucx: an address that is none came");
+  const auto refuse = [&from] {
+    throw std::runtime_error(fmt::format(
+        "rma=ucx: an address of {} bytes came that ends too early: all processes must have the same --tri-rma",
+        from.used));
+  };
+  if (from.used > from.all.size()) refuse();
   std::span<const std::byte> rest(from.all.data(), from.used);
-  const auto take = [&rest](std::size_t count) {
-    if (count > rest.size()) throw std::runtime_error("rma=ucx: an address that is none came");
+  const auto take = [&](std::size_t count) {
+    if (count > rest.size()) refuse();
     const auto part = rest.first(count);
     rest = rest.subspan(count);
     return std::vector<std::byte>(part.begin(), part.end());
@@ -62,12 +69,9 @@ adapter_address taken_apart(const adapter_bytes& from) {
   return made;
 }
 
-// FNV-1a: what another transport calls an address is not given to this one.
-std::uint32_t mark_of(const std::string& transport) {
-  std::uint32_t hash = 2166136261U;
-  for (const char letter : transport.substr(0, transport.find('/')))
-    hash = (hash ^ static_cast<std::uint8_t>(letter)) * 16777619U;
-  return hash;
+// What another transport calls an address is not given to this one.
+std::uint32_t mark_of(std::string_view transport) {
+  return static_cast<std::uint32_t>(os::hashed(transport.substr(0, transport.find('/'))));
 }
 
 /// Another process. Ports read its addresses, which stay as they are.

@@ -45,15 +45,11 @@ wire::wire_choice chosen_wire(const runtime& job) {
                            wire::network_of_this_host());
 }
 
-std::vector<service_function> services_of_handlers() {
-  std::vector<service_function> services;
-  for (const handler_row& row : handler_table()) services.push_back(row.may_be_served);
-  return services;
-}
-std::vector<message_form> forms_of_handlers() {
-  std::vector<message_form> forms;
-  for (const handler_row& row : handler_table()) forms.push_back(row.form);
-  return forms;
+template <class Value>
+std::vector<Value> column_of_handlers(Value handler_row::*column) {
+  std::vector<Value> values;
+  for (const handler_row& row : handler_table()) values.push_back(row.*column);
+  return values;
 }
 
 void release_block(void* block) { arena::release(block); }
@@ -85,7 +81,7 @@ wire_link::wire_link(process_runtime& job)
     : job_(job),
       own_process_(*job.process_record_of(job.process())),
       row_(job.traces() == nullptr ? nullptr : job.traces()->wire()),
-      forms_(forms_of_handlers()),
+      forms_(column_of_handlers(&handler_row::form)),
       rules_{.handlers = handler_table().size(),
              .forms = forms_,
              .pes = job.pes(),
@@ -93,7 +89,8 @@ wire_link::wire_link(process_runtime& job)
              .process = job.process(),
              .first_pe = std::int64_t{job.process()} * job.pes_per_process(),
              .own_pes = job.pes_per_process()},
-      services_(services_of_handlers()),
+      services_(column_of_handlers(&handler_row::may_be_served)),
+      answer_is_large_(column_of_handlers(&handler_row::answer_is_large)),
       slots_(static_cast<std::uint32_t>(job.values().answer_slots)),
       deferred_(static_cast<std::size_t>(job.pes_per_process())),
       creation_fence_(job.own_host().creations, host_tree(job.hosts(), job.host(), 0).children(job.host())),
@@ -101,7 +98,6 @@ wire_link::wire_link(process_runtime& job)
   // Before there are threads: loading it changes the environment.
   if (job.values().rma == config::remote_memory_access::ucx) wire::ucx_function("ucp_get_version");
   slots_in_use_.store(0, std::memory_order_relaxed);  // relaxed: no other thread yet
-  for (const handler_row& row : handler_table()) answer_is_large_.push_back(row.answer_is_large);
   const wire::wire_choice chosen = chosen_wire(job);
   options_.transports = chosen.transports;
   options_.devices = chosen.devices;
@@ -382,7 +378,8 @@ void wire_link::await_connections() {
   while (!port_->is_idle() && os::now_ns() < end)
     if (!port_->progress()) std::this_thread::yield();
   // Two PEs may wait at the same time: none of the next connection's time is used up.
-  if (connect_time_left_ns_.fetch_sub(os::now_ns() - begin, std::memory_order_relaxed) < os::now_ns() - begin)
+  const std::int64_t waited_ns = os::now_ns() - begin;
+  if (connect_time_left_ns_.fetch_sub(waited_ns, std::memory_order_relaxed) < waited_ns)
     connect_time_left_ns_.store(0, std::memory_order_relaxed);
 }
 

@@ -98,7 +98,7 @@ class wire_link final : private wire::port_user {
   }
   /// Messages wait at other processes until some here have run.
   bool memory_is_asked_for() const { return port_->memory_is_asked_for(); }
-  /// Nobody runs messages any more: those that wait here, for memory of others or for creations, are dropped;
+  /// No PE runs messages any more: those that wait here, for memory of others or for creations, are dropped;
   /// requests that wait for slots are with this.
   void drop_waiting();
   wire::port_counters counters() const { return port_->counters(); }
@@ -207,7 +207,7 @@ class wire_link final : private wire::port_user {
   const std::vector<message_form> forms_;
   const wire_message_rules rules_;
   const std::vector<service_function> services_;  // by handler
-  std::vector<bool> answer_is_large_;             // by handler
+  const std::vector<bool> answer_is_large_;       // by handler
   const std::uint32_t slots_;
   // Of the only link of this process: a block comes back without its owner. Taken by the thread that makes progress.
   static inline std::atomic<std::uint32_t> slots_in_use_{0};

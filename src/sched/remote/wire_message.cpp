@@ -79,14 +79,13 @@ std::string decode_wire_message(const wire_message_rules& rules, std::span<const
   message = {};
   std::memcpy(static_cast<void*>(&message), header.data(), header.size());
 
+  // Two bits are of messages inside a host.
   constexpr int every_flag = envelope::has_priority | envelope::is_immediate | envelope::is_backlog |
-                             envelope::any_count | wire_message::is_traced | wire_message::names_creations |
-                             wire_message::is_answer;
+                             wire_message::is_traced | wire_message::names_creations | wire_message::is_answer;
   const bool is_direct = message.kind == payload_kind::direct;
   const auto body = is_direct ? 0 : static_cast<std::int64_t>(body_bytes);
   const field fields[] = {{"to", number_of(message.to), 0, number_of(reach::creation_globally_visible)},
                           {"kind", number_of(message.kind), 0, number_of(payload_kind::serialized)},
-                          {"flags", message.flags, 0, every_flag},
                           {"handler", message.handler, 0, static_cast<std::int64_t>(rules.handlers) - 1},
                           {"source", message.source, 0, rules.pes - 1},
                           {"bytes", message.bytes, 0, is_direct ? std::int64_t{inline_payload_bytes} : 0},
@@ -96,6 +95,8 @@ std::string decode_wire_message(const wire_message_rules& rules, std::span<const
   for (const field& each : fields)
     if (each.is_wrong()) [[unlikely]]
       return each.text();
+  if ((message.flags & ~every_flag) != 0)
+    return fmt::format("its field 'flags' is {}, with bits that mean nothing on the wire", message.flags);
   if (message.kind == payload_kind::objects)
     return "its field 'kind' says that its arguments are objects of another process";
   if (std::string fault = fault_of_creations(rules, message); !fault.empty()) return fault;

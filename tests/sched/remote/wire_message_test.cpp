@@ -101,6 +101,8 @@ TEST(wire_message, a_wrong_field_is_named_with_its_value) {
               m.destination = 0;
             }),
             "its field 'flags' says that it names creations, but it is about one");
+  EXPECT_EQ(with([](auto& m) { m.flags |= envelope::is_counted_copy; }),
+            "its field 'flags' is 16, with bits that mean nothing on the wire");
   EXPECT_EQ(with([](auto& m) { m.bytes = 33; }), "its field 'bytes' is 33, which must be 0 to 32");
   EXPECT_EQ(with([](auto& m) { m.kind = static_cast<payload_kind>(4); }),
             "its field 'kind' is 4, which must be 0 to 3");

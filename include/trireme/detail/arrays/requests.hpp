@@ -79,8 +79,12 @@ void request(std::int32_t pe, const local_array& array, A&&... arguments) {
   auto& here = sched::this_pe();
   using handled = request_handler<Function>;
   if (array.direct() != nullptr) end_direct_accesses(array, pe);
-  objects::post_packed(here, pe, answer_is_large ? handled::of_large : handled::handler, array.short_digest(),
-                       array.id(),
+  std::uint32_t handler = 0;
+  if constexpr (answer_is_large)  // each that is named here is registered before main
+    handler = handled::of_large;
+  else
+    handler = handled::handler;
+  objects::post_packed(here, pe, handler, array.short_digest(), array.id(),
                        objects::pack_arguments<typename handled::tuple>(here, here.is_in_this_process(pe), false,
                                                                         std::forward<A>(arguments)...));
 }
