@@ -6,6 +6,7 @@
 #include "arrays/dense_rows.hpp"
 #include "arrays/program_rows.hpp"
 #include "arrays/rows.hpp"
+#include "launch/rows.hpp"
 #include "loop_model/rows.hpp"
 #include "loops/rows.hpp"
 #include "messages/rows.hpp"
@@ -77,6 +78,8 @@ registry all_suites(const suite_options& options) {
   known.add({.name = "wire",
              .description = "messages between hosts, beside UCX called plainly: 2 processes on 2 cores",
              .rows = wire_rows(options.program)});
+  known.add(
+      {.name = "launch", .description = "starting jobs: processes and threads", .rows = launch_rows(options.program)});
   return known;
 }
 

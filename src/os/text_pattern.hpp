@@ -3,6 +3,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 
 namespace tri::os {
@@ -14,6 +15,10 @@ class text_pattern {
 
   /// Whether some part of `text` matches.
   bool is_found_in(const std::string& text) const;
+
+  /// What the first parenthesized group of the expression matches in the first part of `text` that matches, or all of
+  /// that part where the expression has no group. Nothing without a match, or where the group takes no part in it.
+  std::optional<std::string> first_group(const std::string& text) const;
 
  private:
   struct compiled;

@@ -23,6 +23,14 @@ TEST(text_pattern, has_groups_alternatives_and_classes) {
   EXPECT_FALSE(text_pattern("intercepted [1-9]").is_found_in("loops intercepted 0"));
 }
 
+TEST(text_pattern, finds_its_first_group) {
+  const text_pattern pattern("time: ([0-9.]+) (s|ms)");
+  EXPECT_EQ(pattern.first_group("the time: 12.5 ms, then time: 3 s"), "12.5");
+  EXPECT_EQ(pattern.first_group("time: none"), std::nullopt);
+  EXPECT_EQ(text_pattern("[0-9]+").first_group("a 42 b"), "42") << "all of it without a group";
+  EXPECT_EQ(text_pattern("a(b)?").first_group("ac"), std::nullopt) << "a group that takes no part";
+}
+
 TEST(text_pattern, refuses_what_is_no_expression) {
   EXPECT_THROW(text_pattern("("), std::invalid_argument);
   EXPECT_THROW(text_pattern("[a"), std::invalid_argument);

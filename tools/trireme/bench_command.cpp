@@ -7,6 +7,7 @@
 
 #include "command_line.hpp"
 #include "framework/runner.hpp"
+#include "launch/rows.hpp"
 #include "loops/competitor.hpp"
 #include "subcommands.hpp"
 #include "suites.hpp"
@@ -49,7 +50,10 @@ int bench_command(int argc, char** argv) {
   program.add_option("--loop-competitor", loop_competitor)->group("");  // used to start the runtimes of a comparison
   std::string wire_competitor;
   program.add_option("--wire-competitor", wire_competitor)->group("");  // one measurement between two processes
+  bool started_job = false;
+  program.add_flag("--started-job", started_job)->group("");  // the program of the jobs of the suite launch
   if (const std::optional<int> done = parse_options(program, argc, argv)) return *done;
+  if (started_job) return bench::serve_as_started_job();
   if (!loop_competitor.empty()) return bench::serve_as_competitor(loop_competitor);
   if (!wire_competitor.empty()) return bench::serve_as_wire_competitor(wire_competitor);
   bench::suite_options suites;

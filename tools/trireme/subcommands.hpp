@@ -27,6 +27,8 @@ int noise_command(int argc, char** argv);
 int omp_rewrite_command(int argc, char** argv);
 int tune_command(int argc, char** argv);
 int repeat_command(int argc, char** argv);
+int advise_command(int argc, char** argv);
+int sweep_command(int argc, char** argv);
 int balance_command(int argc, char** argv);
 int layout_command(int argc, char** argv);
 int plan_command(int argc, char** argv);
