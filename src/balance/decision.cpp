@@ -6,7 +6,7 @@
 #include <cmath>
 #include <stdexcept>
 
-namespace tri::balance {
+namespace tri::balancing {
 namespace {
 
 void check_time(const char* name, double value) {
@@ -66,4 +66,4 @@ bool balance_decision::pays(const quality& before, const quality& after, double 
   return gain * static_cast<double>(to_come.value_or(iterations_)) > moving;
 }
 
-}  // namespace tri::balance
+}  // namespace tri::balancing

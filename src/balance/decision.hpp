@@ -15,9 +15,9 @@
 #include <cstdint>
 #include <optional>
 
-#include "balance/loads.hpp"
+#include "trireme/detail/balance/loads.hpp"
 
-namespace tri::balance {
+namespace tri::balancing {
 
 struct decision_options {
   double first_cost_ns = 1e6;  ///< of balancing, until one was measured
@@ -72,4 +72,4 @@ class balance_decision {
   std::int64_t iterations_ = 0;
 };
 
-}  // namespace tri::balance
+}  // namespace tri::balancing

@@ -1,11 +1,11 @@
-#include "balance/loads.hpp"
+#include "trireme/detail/balance/loads.hpp"
 
 #include <algorithm>
 #include <cmath>
 #include <numeric>
 #include <tuple>
 
-namespace tri::balance {
+namespace tri::balancing {
 namespace {
 
 std::vector<double> speeds_of(const snapshot& of) {
@@ -156,4 +156,4 @@ std::vector<std::int32_t> pes_by_place(const snapshot& of) {
   return order;
 }
 
-}  // namespace tri::balance
+}  // namespace tri::balancing

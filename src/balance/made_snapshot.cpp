@@ -11,7 +11,7 @@
 
 #include "config/suggestion.hpp"
 
-namespace tri::balance {
+namespace tri::balancing {
 namespace {
 
 struct kind_name {
@@ -180,4 +180,4 @@ snapshot make_snapshot(const snapshot_wish& wish) {
   return made;
 }
 
-}  // namespace tri::balance
+}  // namespace tri::balancing

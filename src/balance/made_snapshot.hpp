@@ -7,9 +7,9 @@
 #include <string_view>
 #include <vector>
 
-#include "balance/snapshot.hpp"
+#include "trireme/detail/balance/snapshot.hpp"
 
-namespace tri::balance {
+namespace tri::balancing {
 
 struct snapshot_wish {
   enum class kind : std::uint8_t {
@@ -37,4 +37,4 @@ std::string names_of_wishes();
 /// The same wish gives the same snapshot on every machine. Each object talks to its neighbours in space.
 snapshot make_snapshot(const snapshot_wish& wish);
 
-}  // namespace tri::balance
+}  // namespace tri::balancing

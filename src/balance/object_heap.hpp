@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-namespace tri::balance {
+namespace tri::balancing {
 
 class object_heap {
  public:
@@ -80,4 +80,4 @@ class object_heap {
   std::vector<std::uint32_t> heap_;
 };
 
-}  // namespace tri::balance
+}  // namespace tri::balancing

@@ -1,4 +1,4 @@
-#include "balance/snapshot.hpp"
+#include "trireme/detail/balance/snapshot.hpp"
 
 #include <fmt/format.h>
 
@@ -6,7 +6,7 @@
 #include <cmath>
 #include <stdexcept>
 
-namespace tri::balance {
+namespace tri::balancing {
 namespace {
 
 // Sums of works up to this are exact in doubles (loads.hpp relies on it).
@@ -141,4 +141,4 @@ void check_moves(const snapshot& of, std::span<const move> moves, std::string_vi
   }
 }
 
-}  // namespace tri::balance
+}  // namespace tri::balancing

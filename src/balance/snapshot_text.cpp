@@ -9,7 +9,7 @@
 
 #include "config/json_number.hpp"
 
-namespace tri::balance {
+namespace tri::balancing {
 namespace {
 
 using nlohmann::json;
@@ -217,4 +217,4 @@ snapshot snapshot_from(std::string_view text, std::string_view name) {
   }
 }
 
-}  // namespace tri::balance
+}  // namespace tri::balancing

@@ -5,13 +5,13 @@
 #include <string>
 #include <string_view>
 
-#include "balance/snapshot.hpp"
+#include "trireme/detail/balance/snapshot.hpp"
 
-namespace tri::balance {
+namespace tri::balancing {
 
 std::string to_text(const snapshot& of);
 
 /// Throws std::invalid_argument with `name` and what is wrong; what it returns passes check().
 snapshot snapshot_from(std::string_view text, std::string_view name);
 
-}  // namespace tri::balance
+}  // namespace tri::balancing

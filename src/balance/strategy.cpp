@@ -1,4 +1,4 @@
-#include "balance/strategy.hpp"
+#include "trireme/balance_strategy.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -10,7 +10,7 @@
 #include "balance/strategies/strategies.hpp"
 #include "config/suggestion.hpp"
 
-namespace tri::balance {
+namespace tri::balancing {
 namespace {
 
 struct strategy_list {
@@ -85,12 +85,12 @@ strategy find_strategy(std::string_view name) {
                                           config::did_you_mean(name, names), fmt::join(names, ", ")));
 }
 
-balancing balance(const snapshot& of, const strategy& by, const strategy_options& options) {
+outcome balance(const snapshot& of, const strategy& by, const strategy_options& options) {
   check(of);
   check_options(options);
   decided_moves decided = by.decide(of, options);
   check_moves(of, decided.moves, fmt::format("strategy '{}'", by.name));
-  balancing result{.before = quality_of(of, {}), .after = quality_of(of, decided.moves), .cost = decided.cost};
+  outcome result{.before = quality_of(of, {}), .after = quality_of(of, decided.moves), .cost = decided.cost};
   if (result.after.longest_ns > result.before.longest_ns) {
     result.is_refused = true;
     result.after = result.before;
@@ -100,4 +100,4 @@ balancing balance(const snapshot& of, const strategy& by, const strategy_options
   return result;
 }
 
-}  // namespace tri::balance
+}  // namespace tri::balancing

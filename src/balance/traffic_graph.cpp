@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace tri::balance {
+namespace tri::balancing {
 
 // Messages of an object to itself cost the same everywhere: they are no edge.
 traffic_graph::traffic_graph(const snapshot& of) : begins_(of.objects.size() + 1) {
@@ -33,4 +33,4 @@ traffic_graph::traffic_graph(const snapshot& of) : begins_(of.objects.size() + 1
   begins_.back() = partners_.size();
 }
 
-}  // namespace tri::balance
+}  // namespace tri::balancing

@@ -5,9 +5,9 @@
 #include <span>
 #include <vector>
 
-#include "balance/snapshot.hpp"
+#include "trireme/detail/balance/snapshot.hpp"
 
-namespace tri::balance {
+namespace tri::balancing {
 
 class traffic_graph {
  public:
@@ -28,4 +28,4 @@ class traffic_graph {
   std::vector<partner> partners_;
 };
 
-}  // namespace tri::balance
+}  // namespace tri::balancing

@@ -6,10 +6,10 @@
 
 #include "balance/made_snapshot.hpp"
 #include "balance/strategies/metis.hpp"
-#include "balance/strategy.hpp"
 #include "small_snapshots.hpp"
+#include "trireme/balance_strategy.hpp"
 
-namespace tri::balance {
+namespace tri::balancing {
 namespace {
 
 bool can_run(const strategy& by) { return by.name != "partition" || *why_no_metis() == '\0'; }
@@ -24,7 +24,7 @@ TEST(all_strategies, never_lengthen_the_makespan_nor_move_what_stays) {
     if (!can_run(by)) continue;
     for (std::uint64_t seed = 0; seed < 3000; ++seed) {
       const snapshot of = drawn_snapshot(seed);
-      const balancing done = balance(of, by, {.seed = seed});  // checks the moves
+      const outcome done = balance(of, by, {.seed = seed});  // checks the moves
       ASSERT_LE(done.after.longest_ns, done.before.longest_ns) << by.name << ", seed " << seed;
       ASSERT_GE(done.after.longest_ns, done.after.level_ns * (1 - 1e-12)) << by.name << ", seed " << seed;
       if (never_lengthens(by.name)) {
@@ -75,7 +75,7 @@ TEST(all_strategies, equal_objects_are_divided_evenly) {
     of.counter_values.assign(64, 1.0);
     for (const strategy& by : all_strategies()) {
       if (!can_run(by) || by.name == "communication" || by.name == "contention") continue;
-      const balancing done = balance(of, by);
+      const outcome done = balance(of, by);
       if (by.name == "partition" || by.name == "gossip")  // METIS is a heuristic, and gossip draws
         EXPECT_LE(done.after.longest_ns, 9000.0) << by.name << ", " << hosts << " hosts";
       else
@@ -86,7 +86,7 @@ TEST(all_strategies, equal_objects_are_divided_evenly) {
 
 TEST(greedy, puts_the_largest_first) {
   // Graham's example: 5 5 4 4 3 3 3 on three PEs. Largest first ends at 11, the optimum is 9.
-  const balancing done = balance(one_host({{5, 5, 4, 4, 3, 3, 3}, {}, {}}), find_strategy("greedy"));
+  const outcome done = balance(one_host({{5, 5, 4, 4, 3, 3, 3}, {}, {}}), find_strategy("greedy"));
   EXPECT_DOUBLE_EQ(done.after.longest_ns, 11.0);
   EXPECT_DOUBLE_EQ(balance(one_host({{7, 6, 5, 4, 3, 2, 1}, {}}), find_strategy("greedy")).after.longest_ns, 14.0);
 }
@@ -102,7 +102,7 @@ TEST(greedy, the_heaviest_objects_go_to_the_fastest_pes) {
   snapshot of = one_host(loads);
   of.pes[3].speed = of.pes[10].speed = 1.4;
   of.objects[3].load_ns = of.objects[10].load_ns = 714;  // 1000 on a usual PE
-  const balancing done = balance(of, find_strategy("greedy"));
+  const outcome done = balance(of, find_strategy("greedy"));
   EXPECT_DOUBLE_EQ(done.before.longest_ns, 1400.0);
   EXPECT_NEAR(done.after.longest_ns, 1000.0, 1.0);
   std::vector<std::int32_t> fast;
@@ -113,14 +113,14 @@ TEST(greedy, the_heaviest_objects_go_to_the_fastest_pes) {
 }
 
 TEST(refine, moves_few) {
-  const balancing done =
+  const outcome done =
       balance(one_host({{10, 10, 10, 10, 10}, {10, 10, 10}, {10, 10, 10, 10}}), find_strategy("refine"));
   EXPECT_EQ(done.moves.size(), 1u);
   EXPECT_DOUBLE_EQ(done.after.longest_ns, 40.0);
 }
 
 TEST(refine, exchanges_where_no_single_object_fits) {
-  const balancing done = balance(one_host({{8, 6}, {5, 3}}), find_strategy("refine"));
+  const outcome done = balance(one_host({{8, 6}, {5, 3}}), find_strategy("refine"));
   EXPECT_DOUBLE_EQ(done.after.longest_ns, 11.0);
   EXPECT_EQ(done.moves.size(), 2u);
 }
@@ -134,11 +134,11 @@ TEST(refine, the_tolerance_leaves_alone_what_is_nearly_even) {
 TEST(all_strategies, many_objects_come_near_the_level) {
   const snapshot of = make_snapshot(wish_from("random,objects=4000,pes=64,hosts=8,numa=2,speeds=0.3,seed=2"));
   for (const char* name : {"greedy", "refine", "topology", "gossip", "hierarchy"}) {
-    const balancing done = balance(of, find_strategy(name));
+    const outcome done = balance(of, find_strategy(name));
     EXPECT_GT(done.before.longest_ns, 1.2 * done.before.level_ns) << name;
     EXPECT_LT(done.after.longest_ns, 1.06 * done.after.level_ns) << name;
   }
 }
 
 }  // namespace
-}  // namespace tri::balance
+}  // namespace tri::balancing

@@ -4,11 +4,11 @@
 
 #include <algorithm>
 
-#include "balance/strategy.hpp"
 #include "balance/traffic_graph.hpp"
 #include "small_snapshots.hpp"
+#include "trireme/balance_strategy.hpp"
 
-namespace tri::balance {
+namespace tri::balancing {
 namespace {
 
 // Two hosts with one PE each.
@@ -28,7 +28,7 @@ std::vector<double> sorted_times(const snapshot& of, const std::vector<move>& mo
 TEST(communication, unites_two_cliques_that_were_split) {
   snapshot of = two_hosts({{10, 12, 9}, {10, 12, 11}});
   of.traffic = {{0, 3, 100, 800}, {1, 4, 100, 800}};  // 0 with 3, 1 with 4; 0 and 1 are on host 0
-  const balancing done = balance(of, find_strategy("communication"));
+  const outcome done = balance(of, find_strategy("communication"));
   EXPECT_EQ(done.before.messages_between_hosts, 200);
   EXPECT_EQ(done.after.messages_between_hosts, 0);
   EXPECT_EQ(done.moves.size(), 2u) << "one exchange";
@@ -42,7 +42,7 @@ TEST(communication, cliques_stay_apart_where_loads_would_leave_their_range) {
   snapshot of = two_hosts({{1, 100}, {1, 100}});
   of.traffic = {{0, 3, 50, 1},
                 {1, 2, 50, 1}};  // a small one with a large one each: exchanging the small ones is enough
-  balancing done = balance(of, find_strategy("communication"));
+  outcome done = balance(of, find_strategy("communication"));
   EXPECT_EQ(done.after.messages_between_hosts, 0);
   EXPECT_EQ(sorted_times(of, done.moves), (std::vector<double>{101.0, 101.0}));
   of = two_hosts({{40, 60}, {50, 50}});
@@ -56,7 +56,7 @@ TEST(communication, partners_are_judged_by_all_their_messages) {
   snapshot of = two_hosts({{10, 10}, {10, 10, 10}});
   of.pes[0].background_ns = 10;
   of.traffic = {{0, 3, 20, 1}, {2, 3, 30, 1}, {1, 4, 10, 1}};
-  const balancing done = balance(of, find_strategy("communication"));
+  const outcome done = balance(of, find_strategy("communication"));
   EXPECT_EQ(done.moves, (std::vector<move>{{0, 0, 1}, {4, 1, 0}}));
   EXPECT_EQ(done.after.messages_between_hosts, 0);
 }
@@ -74,7 +74,7 @@ TEST(communication, objects_that_cannot_migrate_are_no_partners) {
 TEST(communication, messages_between_hosts_never_grow) {
   std::int64_t before = 0, after = 0;
   for (std::uint64_t seed = 0; seed < 3000; ++seed) {
-    const balancing done = balance(drawn_snapshot(seed), find_strategy("communication"));
+    const outcome done = balance(drawn_snapshot(seed), find_strategy("communication"));
     ASSERT_LE(done.after.messages_between_hosts, done.before.messages_between_hosts) << seed;
     before += done.before.messages_between_hosts;
     after += done.after.messages_between_hosts;
@@ -95,4 +95,4 @@ TEST(traffic_graph, adds_both_directions_and_leaves_out_own_messages) {
 }
 
 }  // namespace
-}  // namespace tri::balance
+}  // namespace tri::balancing

@@ -6,10 +6,10 @@
 #include <map>
 #include <stdexcept>
 
-#include "balance/strategy.hpp"
 #include "small_snapshots.hpp"
+#include "trireme/balance_strategy.hpp"
 
-namespace tri::balance {
+namespace tri::balancing {
 namespace {
 
 using ::testing::HasSubstr;
@@ -44,7 +44,7 @@ snapshot table_7_1() {
 
 TEST(contention, the_table_of_the_source_gives_exactly_two_exchanges) {
   const snapshot of = table_7_1();
-  const balancing done = balance(of, find_strategy("contention"));
+  const outcome done = balance(of, find_strategy("contention"));
   EXPECT_EQ(done.moves, (std::vector<move>{{1, 1, 7}, {2, 2, 5}, {5, 5, 2}, {7, 7, 1}})) << "1 with 7 and 2 with 5";
   const auto sums = sums_of(of, done.moves);
   EXPECT_DOUBLE_EQ(sums.at(0), 471'535.0);
@@ -66,7 +66,7 @@ TEST(contention, more_than_two_groups_meet_in_pairs) {
   for (std::size_t pe = 0; pe < 4; ++pe) of.pes[pe].cache = static_cast<std::int32_t>(pe);
   of.counters = {"misses"};
   of.counter_values = {100, 100, 90, 10, 0, 0, 50, 50};
-  const balancing done = balance(of, find_strategy("contention"));
+  const outcome done = balance(of, find_strategy("contention"));
   for (const auto& [cache, sum] : sums_of(of, done.moves)) EXPECT_NEAR(sum, 100.0, 5.0) << "cache " << cache;
   EXPECT_EQ(done.moves.size(), 2u);
 }
@@ -85,7 +85,7 @@ TEST(contention, the_counter_is_chosen_by_name) {
 TEST(contention, the_worst_group_never_gets_worse) {
   for (std::uint64_t seed = 0; seed < 2000; ++seed) {
     const snapshot of = drawn_snapshot(seed);
-    const balancing done = balance(of, find_strategy("contention"), {.counter_tolerance = 0.0});
+    const outcome done = balance(of, find_strategy("contention"), {.counter_tolerance = 0.0});
     std::map<std::pair<std::int32_t, std::int32_t>, double> before, after, pes;
     double all = 0.0;
     std::vector<std::int32_t> at;
@@ -112,4 +112,4 @@ TEST(contention, the_worst_group_never_gets_worse) {
 }
 
 }  // namespace
-}  // namespace tri::balance
+}  // namespace tri::balancing

@@ -12,10 +12,10 @@
 
 #include "balance/made_snapshot.hpp"
 #include "balance/strategies/hilbert.hpp"
-#include "balance/strategy.hpp"
 #include "small_snapshots.hpp"
+#include "trireme/balance_strategy.hpp"
 
-namespace tri::balance {
+namespace tri::balancing {
 namespace {
 
 TEST(hilbert_curve, visits_each_cell_once_and_steps_to_neighbours) {
@@ -76,7 +76,7 @@ TEST(curve, cuts_a_line_as_well_as_it_can_be_cut) {
     std::vector<std::int64_t> loads;
     for (std::uint64_t i = 1 + random() % 8; i > 0; --i) loads.push_back(static_cast<std::int64_t>(random() % 50));
     const std::size_t pes = 1 + random() % 4;
-    const balancing done = balance(on_a_line(loads, pes), find_strategy("curve"));
+    const outcome done = balance(on_a_line(loads, pes), find_strategy("curve"));
     ASSERT_DOUBLE_EQ(done.after.longest_ns, static_cast<double>(best_cut(loads, 0, pes)));
   }
 }
@@ -96,7 +96,7 @@ TEST(bisection, cuts_along_the_longest_side) {
   of.dimensions = 2;
   for (int i = 0; i < 16; ++i)
     of.coordinates.insert(of.coordinates.end(), {static_cast<double>(i / 2), static_cast<double>(i % 2)});
-  const balancing done = balance(of, find_strategy("bisection"));
+  const outcome done = balance(of, find_strategy("bisection"));
   EXPECT_DOUBLE_EQ(done.after.longest_ns, 40.0);
   std::vector<std::int32_t> pes(16, 0);
   for (const move& each : done.moves) pes[each.object] = each.to;
@@ -105,13 +105,13 @@ TEST(bisection, cuts_along_the_longest_side) {
 
 TEST(coordinates, neighbours_stay_together) {
   const snapshot of = make_snapshot(wish_from("random,objects=4096,pes=32,hosts=8,seed=3"));
-  const balancing greedy = balance(of, find_strategy("greedy"));
+  const outcome greedy = balance(of, find_strategy("greedy"));
   for (const char* name : {"curve", "bisection"}) {
-    const balancing done = balance(of, find_strategy(name));
+    const outcome done = balance(of, find_strategy(name));
     EXPECT_LT(4 * done.after.messages_between_hosts, greedy.after.messages_between_hosts) << name;
     EXPECT_LT(done.after.longest_ns, 1.1 * done.after.level_ns) << name;
   }
 }
 
 }  // namespace
-}  // namespace tri::balance
+}  // namespace tri::balancing

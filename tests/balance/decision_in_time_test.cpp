@@ -7,9 +7,9 @@
 #include <functional>
 
 #include "balance/decision.hpp"
-#include "balance/strategy.hpp"
+#include "trireme/balance_strategy.hpp"
 
-namespace tri::balance {
+namespace tri::balancing {
 namespace {
 
 constexpr int iterations = 400;
@@ -43,7 +43,7 @@ course run(double speed, double fixed_cost_ns, const std::function<bool(const ba
     done.time_ns += of_now.longest_ns;
     when.add_iteration(of_now.longest_ns, of_now.level_ns);
     if (!is_time(when, iteration)) continue;
-    const balancing result = balance(now, refine);
+    const outcome result = balance(now, refine);
     for (const move& each : result.moves) now.objects[each.object].pe = each.to;
     const double cost = fixed_cost_ns + 500.0 * static_cast<double>(result.moves.size());
     done.time_ns += cost;
@@ -78,4 +78,4 @@ TEST(decision_in_time, what_does_not_change_is_balanced_once) {
 }
 
 }  // namespace
-}  // namespace tri::balance
+}  // namespace tri::balancing

@@ -9,7 +9,7 @@
 #include <random>
 #include <stdexcept>
 
-namespace tri::balance {
+namespace tri::balancing {
 namespace {
 
 using ::testing::HasSubstr;
@@ -124,4 +124,4 @@ TEST(balance_decision, wrong_values_are_refused) {
 }
 
 }  // namespace
-}  // namespace tri::balance
+}  // namespace tri::balancing

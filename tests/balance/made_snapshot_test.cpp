@@ -5,10 +5,10 @@
 
 #include <stdexcept>
 
-#include "balance/loads.hpp"
 #include "balance/snapshot_text.hpp"
+#include "trireme/detail/balance/loads.hpp"
 
-namespace tri::balance {
+namespace tri::balancing {
 namespace {
 
 using ::testing::HasSubstr;
@@ -56,4 +56,4 @@ TEST(made_snapshot, wrong_wishes_are_explained) {
 }
 
 }  // namespace
-}  // namespace tri::balance
+}  // namespace tri::balancing

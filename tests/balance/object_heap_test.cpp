@@ -5,7 +5,7 @@
 #include <random>
 #include <set>
 
-namespace tri::balance {
+namespace tri::balancing {
 namespace {
 
 TEST(object_heap, gives_the_largest_first_and_of_equals_the_smallest_number) {
@@ -58,4 +58,4 @@ TEST(object_heap, agrees_with_a_set_for_any_calls) {
 }
 
 }  // namespace
-}  // namespace tri::balance
+}  // namespace tri::balancing

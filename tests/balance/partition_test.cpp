@@ -6,10 +6,10 @@
 
 #include "balance/made_snapshot.hpp"
 #include "balance/strategies/metis.hpp"
-#include "balance/strategy.hpp"
 #include "small_snapshots.hpp"
+#include "trireme/balance_strategy.hpp"
 
-namespace tri::balance {
+namespace tri::balancing {
 namespace {
 
 using ::testing::AllOf;
@@ -40,7 +40,7 @@ TEST_F(with_metis, cliques_come_together) {
     of.objects.push_back({.id = i, .load_ns = 1000, .bytes = 1, .pe = static_cast<std::int32_t>(i % 8)});
     for (std::uint32_t other = i / 8 * 8; other < i; ++other) of.traffic.push_back({other, i, 10, 100});
   }
-  const balancing done = balance(of, find_strategy("partition"));
+  const outcome done = balance(of, find_strategy("partition"));
   EXPECT_EQ(done.after.messages_between_hosts, 0);
   EXPECT_DOUBLE_EQ(done.after.longest_ns, 4000.0);
 }
@@ -57,7 +57,7 @@ TEST_F(with_metis, what_is_well_placed_stays) {
 
 TEST_F(with_metis, fewer_messages_cross_than_after_greedy) {
   const snapshot of = make_snapshot(wish_from("random,objects=4096,pes=32,hosts=8,speeds=0.2,seed=3"));
-  const balancing greedy = balance(of, find_strategy("greedy")), done = balance(of, find_strategy("partition"));
+  const outcome greedy = balance(of, find_strategy("greedy")), done = balance(of, find_strategy("partition"));
   EXPECT_LT(5 * done.after.messages_between_hosts, greedy.after.messages_between_hosts);
   EXPECT_LT(done.after.longest_ns, 1.1 * done.after.level_ns);
 }
@@ -68,4 +68,4 @@ TEST_F(with_metis, loads_beyond_32_bits_are_scaled) {
 }
 
 }  // namespace
-}  // namespace tri::balance
+}  // namespace tri::balancing

@@ -1,6 +1,6 @@
-#include "balance/strategy.hpp"
+#include "trireme/balance_strategy.hpp"
 
-using namespace tri::balance;
+using namespace tri::balancing;
 
 namespace {
 

@@ -5,9 +5,9 @@
 #include <random>
 #include <vector>
 
-#include "balance/snapshot.hpp"
+#include "trireme/detail/balance/snapshot.hpp"
 
-namespace tri::balance {
+namespace tri::balancing {
 
 /// One host; loads of the objects of each PE, in order.
 inline snapshot one_host(const std::vector<std::vector<std::int64_t>>& loads) {
@@ -56,4 +56,4 @@ inline snapshot drawn_snapshot(std::uint64_t seed) {
   return made;
 }
 
-}  // namespace tri::balance
+}  // namespace tri::balancing

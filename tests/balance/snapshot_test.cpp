@@ -1,4 +1,4 @@
-#include "balance/snapshot.hpp"
+#include "trireme/detail/balance/snapshot.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -7,10 +7,10 @@
 #include <functional>
 #include <stdexcept>
 
-#include "balance/loads.hpp"
 #include "small_snapshots.hpp"
+#include "trireme/detail/balance/loads.hpp"
 
-namespace tri::balance {
+namespace tri::balancing {
 namespace {
 
 using ::testing::HasSubstr;
@@ -113,4 +113,4 @@ TEST(loads, traffic_between_hosts_is_counted_after_the_moves) {
 }
 
 }  // namespace
-}  // namespace tri::balance
+}  // namespace tri::balancing

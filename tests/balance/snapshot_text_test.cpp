@@ -6,10 +6,10 @@
 #include <random>
 #include <stdexcept>
 
-#include "balance/loads.hpp"
 #include "small_snapshots.hpp"
+#include "trireme/detail/balance/loads.hpp"
 
-namespace tri::balance {
+namespace tri::balancing {
 namespace {
 
 using ::testing::AllOf;
@@ -92,4 +92,4 @@ TEST(snapshot_text, damaged_files_are_refused_or_sound) {
 }
 
 }  // namespace
-}  // namespace tri::balance
+}  // namespace tri::balancing

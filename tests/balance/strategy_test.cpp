@@ -1,5 +1,5 @@
 // The list of strategies, and what surrounds each of them.
-#include "balance/strategy.hpp"
+#include "trireme/balance_strategy.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -8,7 +8,7 @@
 
 #include "small_snapshots.hpp"
 
-namespace tri::balance {
+namespace tri::balancing {
 namespace {
 
 using ::testing::HasSubstr;
@@ -22,7 +22,7 @@ TEST(strategy, one_of_the_program_is_found_and_its_moves_are_used) {
   snapshot of = one_host({{10, 10, 10, 10}, {}});
   of.user_data = {std::byte{1}, std::byte{1}};
   of.user_data_ends = {1, 1, 2, 2};
-  const balancing done = balance(of, find_strategy("polite"));
+  const outcome done = balance(of, find_strategy("polite"));
   EXPECT_EQ(done.moves, (std::vector<move>{{1, 0, 1}, {3, 0, 1}}));
   EXPECT_DOUBLE_EQ(done.before.longest_ns, 40.0);
   EXPECT_DOUBLE_EQ(done.after.longest_ns, 20.0);
@@ -67,7 +67,7 @@ TEST(strategy, moves_that_lengthen_the_makespan_are_dropped) {
   const strategy worse{"worse", "", [](const snapshot&, const strategy_options&) {
                          return decided_moves({{0, 0, 1}});
                        }};
-  const balancing done = balance(one_host({{1}, {1}}), worse);
+  const outcome done = balance(one_host({{1}, {1}}), worse);
   EXPECT_TRUE(done.is_refused);
   EXPECT_THAT(done.moves, IsEmpty());
   EXPECT_DOUBLE_EQ(done.after.longest_ns, 1.0);
@@ -93,4 +93,4 @@ TEST(strategy, what_a_strategy_lacks_is_said) {
 }
 
 }  // namespace
-}  // namespace tri::balance
+}  // namespace tri::balancing

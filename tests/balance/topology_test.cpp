@@ -2,10 +2,10 @@
 #include <gtest/gtest.h>
 
 #include "balance/made_snapshot.hpp"
-#include "balance/strategy.hpp"
 #include "small_snapshots.hpp"
+#include "trireme/balance_strategy.hpp"
 
-namespace tri::balance {
+namespace tri::balancing {
 namespace {
 
 // How many moves leave the host, and how many only the NUMA node.
@@ -32,7 +32,7 @@ TEST(topology, what_can_be_solved_inside_hosts_stays_there) {
     of.pes[pe].host = static_cast<std::int32_t>(pe / 4);
     of.pes[pe].numa_node = static_cast<std::int32_t>(pe / 2 % 2);
   }
-  const balancing done = balance(of, find_strategy("topology"));
+  const outcome done = balance(of, find_strategy("topology"));
   EXPECT_DOUBLE_EQ(done.after.longest_ns, 20.0);
   EXPECT_EQ(crossings_of(of, done.moves).hosts, 0);
   EXPECT_EQ(crossings_of(of, done.moves).numa_nodes, 8) << "half of each host's objects";
@@ -41,16 +41,16 @@ TEST(topology, what_can_be_solved_inside_hosts_stays_there) {
 TEST(topology, only_the_surplus_of_a_host_leaves_it) {
   snapshot of = one_host({std::vector<std::int64_t>(6, 10), std::vector<std::int64_t>(6, 10), {10, 10}, {10, 10}});
   of.pes[2].host = of.pes[3].host = 1;
-  const balancing done = balance(of, find_strategy("topology"));
+  const outcome done = balance(of, find_strategy("topology"));
   EXPECT_DOUBLE_EQ(done.after.longest_ns, 40.0);
   EXPECT_EQ(crossings_of(of, done.moves).hosts, 4);
 }
 
 TEST(topology, fewer_objects_cross_than_after_greedy) {
   const snapshot of = make_snapshot(wish_from("random,objects=4000,pes=64,hosts=8,numa=2,seed=6"));
-  const balancing greedy = balance(of, find_strategy("greedy")), done = balance(of, find_strategy("topology"));
+  const outcome greedy = balance(of, find_strategy("greedy")), done = balance(of, find_strategy("topology"));
   EXPECT_LT(10 * crossings_of(of, done.moves).hosts, crossings_of(of, greedy.moves).hosts);
 }
 
 }  // namespace
-}  // namespace tri::balance
+}  // namespace tri::balancing

@@ -3,8 +3,8 @@
 
 #include "balance/made_snapshot.hpp"
 #include "balance/snapshot_text.hpp"
-#include "balance/strategy.hpp"
 #include "fuzz/fuzz_target.hpp"
+#include "trireme/balance_strategy.hpp"
 
 namespace tri::fuzz {
 namespace {
@@ -12,11 +12,11 @@ namespace {
 // Beyond, a run takes more time than the fuzzer gives it.
 constexpr std::size_t most_objects = 200;
 
-void balance_by_all(const balance::snapshot& of) {
-  for (const balance::strategy& by : balance::all_strategies()) {
+void balance_by_all(const balancing::snapshot& of) {
+  for (const balancing::strategy& by : balancing::all_strategies()) {
     if (by.name == "partition") continue;  // METIS is a library of others, and ends some graphs by a signal
     try {
-      const balance::balancing done = balance::balance(of, by);
+      const balancing::outcome done = balancing::balance(of, by);
       expect(done.after.longest_ns <= done.before.longest_ns, by.name + " lengthens no makespan");
     } catch (const std::invalid_argument&) {  // no coordinates, no counters
     }
@@ -27,9 +27,9 @@ void balance_by_all(const balance::snapshot& of) {
 
 bool read(std::string_view input) {
   try {
-    const balance::snapshot of = balance::snapshot_from(input, "input");
-    const std::string text = balance::to_text(of);
-    expect(balance::to_text(balance::snapshot_from(text, "text")) == text, "what is written is read back");
+    const balancing::snapshot of = balancing::snapshot_from(input, "input");
+    const std::string text = balancing::to_text(of);
+    expect(balancing::to_text(balancing::snapshot_from(text, "text")) == text, "what is written is read back");
     if (of.objects.size() <= most_objects && of.pes.size() <= most_objects) balance_by_all(of);
     return true;
   } catch (const std::invalid_argument&) {
@@ -38,9 +38,9 @@ bool read(std::string_view input) {
 }
 
 std::vector<std::string> seeds() {
-  return {balance::to_text(balance::make_snapshot(
-              balance::wish_from("random,objects=6,pes=3,hosts=2,immovable=0.3,speeds=0.5,background=1"))),
-          balance::to_text(balance::make_snapshot(balance::wish_from("droplet,objects=9,pes=4,hosts=4"))),
+  return {balancing::to_text(balancing::make_snapshot(
+              balancing::wish_from("random,objects=6,pes=3,hosts=2,immovable=0.3,speeds=0.5,background=1"))),
+          balancing::to_text(balancing::make_snapshot(balancing::wish_from("droplet,objects=9,pes=4,hosts=4"))),
           R"({"format": "trireme load snapshot", "version": 1, "pes": {"host": [0, 7], "cache": [0, 1]},
               "objects": {"load_ns": [5, 6], "pe": [0, 0], "user_data": ["", "0aff"]},
               "traffic": {"from": [0], "to": [1], "messages": [3], "bytes": [10]}})"};

@@ -47,21 +47,21 @@ constexpr const char* footer =
 struct balance_line {
   std::string file, wish, strategy = "greedy", svg, json, save;
   bool lists = false;
-  balance::strategy_options options;
+  balancing::strategy_options options;
 };
 
-balance::snapshot snapshot_of(const balance_line& line) {
+balancing::snapshot snapshot_of(const balance_line& line) {
   if (line.file.empty() == line.wish.empty())
     throw std::invalid_argument(line.file.empty() ? "a snapshot is missing: name its file, or make one with --make"
                                                   : "a snapshot has a file or is made with --make, not both");
-  if (!line.wish.empty()) return balance::make_snapshot(balance::wish_from(line.wish));
+  if (!line.wish.empty()) return balancing::make_snapshot(balancing::wish_from(line.wish));
   std::ifstream in(line.file, std::ios::binary);
   if (!in) throw std::invalid_argument(fmt::format("{}: cannot be read", line.file));
   const std::string text{std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
-  return balance::snapshot_from(text, line.file);
+  return balancing::snapshot_from(text, line.file);
 }
 
-strategy_run run_of(const balance::snapshot& of, const balance::strategy& by, balance::strategy_options options) {
+strategy_run run_of(const balancing::snapshot& of, const balancing::strategy& by, balancing::strategy_options options) {
   const bool shows_progress = isatty(STDERR_FILENO) == 1;
   if (shows_progress) {
     fmt::print(stderr, "\r{:<15}         ", by.name);
@@ -69,15 +69,15 @@ strategy_run run_of(const balance::snapshot& of, const balance::strategy& by, ba
   }
   strategy_run run{.name = by.name, .result = {}, .fault = {}};
   const std::int64_t begin = os::now_ns();
-  run.result = balance::balance(of, by, options);
+  run.result = balancing::balance(of, by, options);
   run.taken_ns = static_cast<double>(os::now_ns() - begin);
   if (shows_progress) fmt::print(stderr, "\r{:30}\r", "");
   return run;
 }
 
-void compare_all(const balance::snapshot& of, const balance_line& line) {
+void compare_all(const balancing::snapshot& of, const balance_line& line) {
   std::vector<strategy_run> runs;
-  for (const balance::strategy& each : balance::all_strategies()) {
+  for (const balancing::strategy& each : balancing::all_strategies()) {
     try {
       runs.push_back(run_of(of, each, line.options));
     } catch (const std::exception& error) {  // what a strategy lacks is a line of the table
@@ -125,16 +125,17 @@ int balance_command(int argc, char** argv) {
   add_options(app, line);
   if (const std::optional<int> done = parse_options(app, argc, argv)) return *done;
   if (line.lists) {
-    for (const balance::strategy& each : balance::all_strategies()) fmt::print("{:<15} {}\n", each.name, each.summary);
+    for (const balancing::strategy& each : balancing::all_strategies())
+      fmt::print("{:<15} {}\n", each.name, each.summary);
     return 0;
   }
   const bool compares = line.strategy == "all";
   if (compares && !line.svg.empty())
     throw std::invalid_argument("--svg draws one strategy; name it with --strategy instead of 'all'");
-  const std::optional<balance::strategy> by =
-      compares ? std::nullopt : std::optional(balance::find_strategy(line.strategy));
-  const balance::snapshot of = snapshot_of(line);
-  if (!line.save.empty()) os::write_output_file(line.save, balance::to_text(of));
+  const std::optional<balancing::strategy> by =
+      compares ? std::nullopt : std::optional(balancing::find_strategy(line.strategy));
+  const balancing::snapshot of = snapshot_of(line);
+  if (!line.save.empty()) os::write_output_file(line.save, balancing::to_text(of));
   if (compares) {
     compare_all(of, line);
     return 0;

@@ -6,7 +6,7 @@
 
 #include "os/hash.hpp"
 
-namespace tri::balance {
+namespace tri::balancing {
 namespace {
 
 // The limit of a turn is at most so many times the tolerance above the level.
@@ -186,4 +186,4 @@ void gossip_host::take_answer(std::int32_t from, const message& answer, outbox& 
   if (asked_.empty()) end_turn(out);
 }
 
-}  // namespace tri::balance
+}  // namespace tri::balancing

@@ -22,7 +22,7 @@
 #include "balance/distributed/host_part.hpp"
 #include "balance/distributed/host_tree.hpp"
 
-namespace tri::balance {
+namespace tri::balancing {
 
 struct gossip_message {
   enum class kind : std::uint8_t { sum, level, rumour, offer, answer };
@@ -125,4 +125,4 @@ void gossip_host::encode(const Put& put) const {
   put(next());
 }
 
-}  // namespace tri::balance
+}  // namespace tri::balancing

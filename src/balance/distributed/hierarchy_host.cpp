@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <set>
 
-namespace tri::balance {
+namespace tri::balancing {
 
 hierarchy_host::hierarchy_host(host_part part, std::int32_t number, std::int32_t hosts, double tolerance,
                                std::int32_t fanout)
@@ -115,4 +115,4 @@ void hierarchy_host::send_decisions(const std::vector<accepted_object>& more, ou
   done_ = true;
 }
 
-}  // namespace tri::balance
+}  // namespace tri::balancing

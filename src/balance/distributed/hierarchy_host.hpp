@@ -18,7 +18,7 @@
 #include "balance/distributed/host_part.hpp"
 #include "balance/distributed/host_tree.hpp"
 
-namespace tri::balance {
+namespace tri::balancing {
 
 struct hierarchy_message {
   enum class kind : std::uint8_t { sum, level, unmatched, decided };
@@ -74,4 +74,4 @@ class hierarchy_host {
   bool done_ = false;
 };
 
-}  // namespace tri::balance
+}  // namespace tri::balancing

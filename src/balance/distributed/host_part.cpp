@@ -6,7 +6,7 @@
 
 #include "balance/strategies/fill.hpp"
 
-namespace tri::balance {
+namespace tri::balancing {
 
 std::vector<host_part> host_part::of_hosts(const snapshot& of) {
   const placement placed(of);
@@ -59,7 +59,7 @@ double host_part::speed() const { return std::accumulate(of_->speeds.begin(), of
 void host_part::refine(double tolerance) {
   std::vector<std::int32_t> all(of_->pes.size());
   std::iota(all.begin(), all.end(), 0);
-  balance::refine(bins_, all, tolerance);
+  balancing::refine(bins_, all, tolerance);
 }
 
 std::vector<offered_object> host_part::surplus(double limit, double level) const {
@@ -127,4 +127,4 @@ std::vector<accepted_object> host_part::placed() const {
   return list;
 }
 
-}  // namespace tri::balance
+}  // namespace tri::balancing

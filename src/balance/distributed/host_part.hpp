@@ -7,10 +7,10 @@
 #include <optional>
 #include <vector>
 
-#include "balance/loads.hpp"
-#include "balance/snapshot.hpp"
+#include "trireme/detail/balance/loads.hpp"
+#include "trireme/detail/balance/snapshot.hpp"
 
-namespace tri::balance {
+namespace tri::balancing {
 
 /// An object that looks for a PE on another host.
 struct offered_object {
@@ -77,4 +77,4 @@ class host_part {
   std::vector<accepted_object> given_;
 };
 
-}  // namespace tri::balance
+}  // namespace tri::balancing

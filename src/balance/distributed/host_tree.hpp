@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cstdint>
 
-namespace tri::balance {
+namespace tri::balancing {
 
 struct host_tree {
   std::int32_t hosts = 1;
@@ -33,4 +33,4 @@ struct load_sum {
   }
 };
 
-}  // namespace tri::balance
+}  // namespace tri::balancing

@@ -8,9 +8,9 @@
 #include <vector>
 
 #include "balance/distributed/host_part.hpp"
-#include "balance/strategy.hpp"
+#include "trireme/balance_strategy.hpp"
 
-namespace tri::balance {
+namespace tri::balancing {
 
 template <class Host>
 protocol_cost run_hosts(std::vector<Host>& hosts) {
@@ -58,4 +58,4 @@ std::vector<move> moves_of(const snapshot& of, const std::vector<Host>& hosts) {
   return moves;
 }
 
-}  // namespace tri::balance
+}  // namespace tri::balancing

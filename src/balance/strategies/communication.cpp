@@ -10,7 +10,7 @@
 #include "balance/strategies/strategies.hpp"
 #include "balance/traffic_graph.hpp"
 
-namespace tri::balance {
+namespace tri::balancing {
 namespace {
 
 class communication_refinement {
@@ -142,4 +142,4 @@ decided_moves decide_by_communication(const snapshot& of, const strategy_options
   return placed.moves();
 }
 
-}  // namespace tri::balance
+}  // namespace tri::balancing

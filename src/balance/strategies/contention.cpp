@@ -18,7 +18,7 @@
 
 #include "balance/strategies/strategies.hpp"
 
-namespace tri::balance {
+namespace tri::balancing {
 namespace {
 
 // Pairs of objects that are tried for one pair of groups.
@@ -179,4 +179,4 @@ decided_moves decide_by_contention(const snapshot& of, const strategy_options& o
   return placed.moves();
 }
 
-}  // namespace tri::balance
+}  // namespace tri::balancing

@@ -10,7 +10,7 @@
 #include "balance/strategies/hilbert.hpp"
 #include "balance/strategies/strategies.hpp"
 
-namespace tri::balance {
+namespace tri::balancing {
 namespace {
 
 // All objects that may move, out of their bins.
@@ -191,4 +191,4 @@ decided_moves decide_by_bisection(const snapshot& of, const strategy_options&) {
   return placed.moves();
 }
 
-}  // namespace tri::balance
+}  // namespace tri::balancing

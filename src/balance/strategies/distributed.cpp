@@ -4,7 +4,7 @@
 #include "balance/distributed/run_hosts.hpp"
 #include "balance/strategies/strategies.hpp"
 
-namespace tri::balance {
+namespace tri::balancing {
 namespace {
 
 template <class Host, class... Options>
@@ -30,4 +30,4 @@ decided_moves decide_by_hierarchy(const snapshot& of, const strategy_options& op
   return run<hierarchy_host>(of, options.tolerance);
 }
 
-}  // namespace tri::balance
+}  // namespace tri::balancing

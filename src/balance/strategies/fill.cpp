@@ -9,7 +9,7 @@
 
 #include "balance/object_heap.hpp"
 
-namespace tri::balance {
+namespace tri::balancing {
 namespace {
 
 // Of a refinement: steps that gain less than this part of the time are left out, so that it ends.
@@ -149,4 +149,4 @@ void refine(load_bins& bins, std::span<const std::int32_t> among, double toleran
   if (among.size() > 1) refinement(bins, among, tolerance).run();
 }
 
-}  // namespace tri::balance
+}  // namespace tri::balancing

@@ -6,9 +6,9 @@
 #include <span>
 #include <vector>
 
-#include "balance/loads.hpp"
+#include "trireme/detail/balance/loads.hpp"
 
-namespace tri::balance {
+namespace tri::balancing {
 
 /// Largest processing time first (Graham 1969), for bins of different speeds: each object to the bin of `into` where it
 /// ends soonest; of equals to `preferred[object]`, where that is among them (empty: no preference). The
@@ -20,4 +20,4 @@ void fill_greedily(load_bins& bins, std::vector<std::uint32_t> objects, std::spa
 /// nothing helps. Each step makes the longer of two times shorter, so no bin ends later than the latest did before.
 void refine(load_bins& bins, std::span<const std::int32_t> among, double tolerance);
 
-}  // namespace tri::balance
+}  // namespace tri::balancing

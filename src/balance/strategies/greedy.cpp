@@ -2,7 +2,7 @@
 #include "balance/strategies/fill.hpp"
 #include "balance/strategies/strategies.hpp"
 
-namespace tri::balance {
+namespace tri::balancing {
 
 decided_moves decide_greedy(const snapshot& of, const strategy_options& options) {
   placement placed(of);
@@ -24,4 +24,4 @@ decided_moves decide_refine(const snapshot& of, const strategy_options& options)
   return placed.moves();
 }
 
-}  // namespace tri::balance
+}  // namespace tri::balancing

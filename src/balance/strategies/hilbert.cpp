@@ -6,9 +6,9 @@
 #include <array>
 #include <cmath>
 
-#include "balance/snapshot.hpp"
+#include "trireme/detail/balance/snapshot.hpp"
 
-namespace tri::balance {
+namespace tri::balancing {
 
 std::uint64_t place_of_cell(std::span<const std::uint32_t> cell, int bits) {
   std::array<std::uint32_t, most_dimensions> x{};
@@ -45,4 +45,4 @@ std::uint64_t place_on_hilbert_curve(std::span<const double> point) {
   return place_of_cell(std::span(cell).first(point.size()), hilbert_bits);
 }
 
-}  // namespace tri::balance
+}  // namespace tri::balancing

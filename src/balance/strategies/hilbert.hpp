@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <span>
 
-namespace tri::balance {
+namespace tri::balancing {
 
 /// Bits of each coordinate that count.
 inline constexpr int hilbert_bits = 20;
@@ -16,4 +16,4 @@ std::uint64_t place_on_hilbert_curve(std::span<const double> point);
 /// The same for a cell of a grid of 2^bits cells along each dimension.
 std::uint64_t place_of_cell(std::span<const std::uint32_t> cell, int bits);
 
-}  // namespace tri::balance
+}  // namespace tri::balancing

@@ -13,7 +13,7 @@
 #include <metis.h>
 #endif
 
-namespace tri::balance {
+namespace tri::balancing {
 
 #ifndef TRIREME_WITH_METIS
 
@@ -111,4 +111,4 @@ std::vector<std::int32_t> metis_parts(const traffic_graph& graph, std::span<cons
 
 #endif
 
-}  // namespace tri::balance
+}  // namespace tri::balancing

@@ -7,7 +7,7 @@
 
 #include "balance/traffic_graph.hpp"
 
-namespace tri::balance {
+namespace tri::balancing {
 
 /// The part of each object, from 0 on: part i gets shares[i] of the work, which add up to 1, but for `tolerance`; the
 /// cut has little weight. Throws std::runtime_error with the reason where METIS cannot be used, or fails. One thread at
@@ -18,4 +18,4 @@ std::vector<std::int32_t> metis_parts(const traffic_graph& graph, std::span<cons
 /// Empty where METIS can be used, else why not.
 const char* why_no_metis();
 
-}  // namespace tri::balance
+}  // namespace tri::balancing

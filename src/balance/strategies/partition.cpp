@@ -11,7 +11,7 @@
 #include "balance/strategies/strategies.hpp"
 #include "balance/traffic_graph.hpp"
 
-namespace tri::balance {
+namespace tri::balancing {
 namespace {
 
 using pe_groups = std::vector<std::vector<std::int32_t>>;
@@ -91,4 +91,4 @@ decided_moves decide_by_partition(const snapshot& of, const strategy_options& op
   return placed.moves();
 }
 
-}  // namespace tri::balance
+}  // namespace tri::balancing

@@ -2,9 +2,9 @@
 // was checked; those that a word follows throw std::invalid_argument when the snapshot lacks it.
 #pragma once
 
-#include "balance/strategy.hpp"
+#include "trireme/balance_strategy.hpp"
 
-namespace tri::balance {
+namespace tri::balancing {
 
 decided_moves decide_greedy(const snapshot& of, const strategy_options& options);
 decided_moves decide_refine(const snapshot& of, const strategy_options& options);
@@ -18,4 +18,4 @@ decided_moves decide_by_topology(const snapshot& of, const strategy_options& opt
 decided_moves decide_by_gossip(const snapshot& of, const strategy_options& options);
 decided_moves decide_by_hierarchy(const snapshot& of, const strategy_options& options);
 
-}  // namespace tri::balance
+}  // namespace tri::balancing

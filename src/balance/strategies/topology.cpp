@@ -7,7 +7,7 @@
 #include "balance/strategies/fill.hpp"
 #include "balance/strategies/strategies.hpp"
 
-namespace tri::balance {
+namespace tri::balancing {
 namespace {
 
 enum class level { host, numa_node, pe };
@@ -88,4 +88,4 @@ decided_moves decide_by_topology(const snapshot& of, const strategy_options& opt
   return placed.moves();
 }
 
-}  // namespace tri::balance
+}  // namespace tri::balancing

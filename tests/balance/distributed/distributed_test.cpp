@@ -12,10 +12,10 @@
 #include "balance/distributed/hierarchy_host.hpp"
 #include "balance/made_snapshot.hpp"
 #include "balance/small_snapshots.hpp"
-#include "balance/strategy.hpp"
 #include "explore/explorer.hpp"
+#include "trireme/balance_strategy.hpp"
 
-namespace tri::balance {
+namespace tri::balancing {
 namespace {
 
 using words = std::vector<std::uint64_t>;
@@ -212,7 +212,7 @@ TEST(distributed, few_messages_come_near_the_level) {
   snapshot of = make_snapshot(wish_from("random,objects=8000,pes=256,hosts=64,seed=1"));
   for (object_load& each : of.objects) each.pe /= 2;
   for (const char* name : {"gossip", "hierarchy"}) {
-    const balancing done = balance(of, find_strategy(name));
+    const outcome done = balance(of, find_strategy(name));
     EXPECT_GT(done.before.longest_ns, 2.0 * done.before.level_ns);
     EXPECT_LT(done.after.longest_ns, 1.1 * done.after.level_ns) << name;
     EXPECT_LE(done.cost.messages, 20 * 256) << name;
@@ -220,4 +220,4 @@ TEST(distributed, few_messages_come_near_the_level) {
 }
 
 }  // namespace
-}  // namespace tri::balance
+}  // namespace tri::balancing

@@ -21,10 +21,10 @@ std::string text(double x, double y, const char* anchor, const std::string& word
   return fmt::format("<text x=\"{:.1f}\" y=\"{:.1f}\" text-anchor=\"{}\">{}</text>\n", x, y, anchor, words);
 }
 
-std::string chart(const balance::snapshot& of, const std::vector<double>& times, double y, double scale, double level,
+std::string chart(const balancing::snapshot& of, const std::vector<double>& times, double y, double scale, double level,
                   const std::string& title) {
   std::string svg = text(left, y - 8, "start", title);
-  const std::vector<std::int32_t> order = balance::pes_by_place(of);
+  const std::vector<std::int32_t> order = balancing::pes_by_place(of);
   // Where PEs are many, a bar is the longest of several.
   const std::size_t of_a_bar = (order.size() + most_bars - 1) / most_bars;
   const std::size_t bars = (order.size() + of_a_bar - 1) / of_a_bar;
@@ -52,8 +52,8 @@ std::string chart(const balance::snapshot& of, const std::vector<double>& times,
 
 }  // namespace
 
-std::string to_svg(const balance::snapshot& of, const strategy_run& run) {
-  const std::vector<double> before = balance::times_of(of, {}), after = balance::times_of(of, run.result.moves);
+std::string to_svg(const balancing::snapshot& of, const strategy_run& run) {
+  const std::vector<double> before = balancing::times_of(of, {}), after = balancing::times_of(of, run.result.moves);
   const double longest = std::max(run.result.before.longest_ns, 1.0);
   const double scale = chart_height / longest;
   const double level = run.result.after.level_ns, height = top + 2 * chart_height + gap + 50;
@@ -61,7 +61,7 @@ std::string to_svg(const balance::snapshot& of, const strategy_run& run) {
       "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {0:.0f} {1:.0f}\" width=\"{0:.0f}\" height=\"{1:.0f}\" "
       "font-family=\"sans-serif\" font-size=\"12\">\n<rect width=\"{0:.0f}\" height=\"{1:.0f}\" fill=\"white\"/>\n",
       left + width + 20, height);
-  const auto title = [](const char* when, const balance::quality& of_it) {
+  const auto title = [](const char* when, const balancing::quality& of_it) {
     return fmt::format("{}: longest {}, {:.3f} of the shortest possible", when, format_duration(of_it.longest_ns),
                        imbalance_of(of_it));
   };

@@ -11,29 +11,29 @@
 namespace tri::tools {
 namespace {
 
-std::size_t hosts_of(const balance::snapshot& of) {
+std::size_t hosts_of(const balancing::snapshot& of) {
   std::set<std::int32_t> hosts;
-  for (const balance::pe_load& each : of.pes) hosts.insert(each.host);
+  for (const balancing::pe_load& each : of.pes) hosts.insert(each.host);
   return hosts.size();
 }
 
-std::int64_t moves_between_hosts(const balance::snapshot& of, const strategy_run& run) {
+std::int64_t moves_between_hosts(const balancing::snapshot& of, const strategy_run& run) {
   const auto host_of = [&](std::int32_t pe) { return of.pes[static_cast<std::size_t>(pe)].host; };
   return std::count_if(run.result.moves.begin(), run.result.moves.end(),
-                       [&](const balance::move& each) { return host_of(each.from) != host_of(each.to); });
+                       [&](const balancing::move& each) { return host_of(each.from) != host_of(each.to); });
 }
 
 std::string bytes(std::int64_t count) { return bytes_text(static_cast<std::uint64_t>(count)); }
 
-double messages_of_a_pe(const balance::snapshot& of, const strategy_run& run) {
+double messages_of_a_pe(const balancing::snapshot& of, const strategy_run& run) {
   return static_cast<double>(run.result.cost.messages) / static_cast<double>(of.pes.size());
 }
 
 }  // namespace
 
-double imbalance_of(const balance::quality& of) { return of.level_ns > 0.0 ? of.longest_ns / of.level_ns : 1.0; }
+double imbalance_of(const balancing::quality& of) { return of.level_ns > 0.0 ? of.longest_ns / of.level_ns : 1.0; }
 
-std::string title_of(const balance::snapshot& of) {
+std::string title_of(const balancing::snapshot& of) {
   const auto plural = [](std::size_t count, const char* one) {
     return fmt::format("{} {}{}", count, one, count == 1 ? "" : "s");
   };
@@ -41,8 +41,8 @@ std::string title_of(const balance::snapshot& of) {
                      plural(hosts_of(of), "host"));
 }
 
-std::string table_of(const balance::snapshot& of, const strategy_run& run) {
-  const balance::quality &before = run.result.before, &after = run.result.after;
+std::string table_of(const balancing::snapshot& of, const strategy_run& run) {
+  const balancing::quality &before = run.result.before, &after = run.result.after;
   std::string text = fmt::format("{}\nstrategy {}, {} to decide\n\n{:<28} {:>14} {:>14}\n", title_of(of), run.name,
                                  format_duration(run.taken_ns), "", "before", "after");
   const auto row = [&](const char* name, const std::string& was, const std::string& is) {
@@ -66,12 +66,12 @@ std::string table_of(const balance::snapshot& of, const strategy_run& run) {
   return text;
 }
 
-std::string comparison_of(const balance::snapshot& of, const std::vector<strategy_run>& runs) {
+std::string comparison_of(const balancing::snapshot& of, const std::vector<strategy_run>& runs) {
   std::string text = fmt::format("{}\n", title_of(of));
   const auto first =
       std::find_if(runs.begin(), runs.end(), [](const strategy_run& each) { return each.fault.empty(); });
   if (first != runs.end()) {
-    const balance::quality& before = first->result.before;
+    const balancing::quality& before = first->result.before;
     text += fmt::format("before: makespan {}, {:.3f} of the shortest possible; {} messages and {} between hosts\n",
                         format_duration(before.longest_ns), imbalance_of(before), before.messages_between_hosts,
                         bytes(before.bytes_between_hosts));
@@ -86,7 +86,7 @@ std::string comparison_of(const balance::snapshot& of, const std::vector<strateg
       text += fmt::format("{:<15} {}\n", run.name, run.fault);
       continue;
     }
-    const balance::quality& after = run.result.after;
+    const balancing::quality& after = run.result.after;
     text += fmt::format("{:<15} {:>10} {:>8.3f} {:>8} {:>10} {:>8} {:>12} {:>12} {:>10}", run.name,
                         format_duration(after.longest_ns), imbalance_of(after), after.moved_objects,
                         bytes(after.moved_bytes), moves_between_hosts(of, run), after.messages_between_hosts,
@@ -100,9 +100,9 @@ std::string comparison_of(const balance::snapshot& of, const std::vector<strateg
   return text;
 }
 
-nlohmann::json to_json(const balance::snapshot& of, const std::vector<strategy_run>& runs) {
+nlohmann::json to_json(const balancing::snapshot& of, const std::vector<strategy_run>& runs) {
   using nlohmann::json;
-  const auto quality = [](const balance::quality& one) {
+  const auto quality = [](const balancing::quality& one) {
     return json{{"makespan_ns", one.longest_ns},
                 {"shortest_possible_ns", one.level_ns},
                 {"messages_between_hosts", one.messages_between_hosts},
@@ -115,7 +115,7 @@ nlohmann::json to_json(const balance::snapshot& of, const std::vector<strategy_r
       continue;
     }
     json moves = json::array();
-    for (const balance::move& each : run.result.moves)
+    for (const balancing::move& each : run.result.moves)
       moves.push_back({{"object", of.objects[each.object].id}, {"from", each.from}, {"to", each.to}});
     list.push_back({{"strategy", run.name},
                     {"taken_ns", run.taken_ns},

@@ -3,6 +3,8 @@
 // strategies only read it.
 #pragma once
 
+#include "trireme/detail/require_cxx20.hpp"
+
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -10,7 +12,9 @@
 #include <string_view>
 #include <vector>
 
-namespace tri::balance {
+#pragma GCC visibility push(default)
+
+namespace tri::balancing {
 
 struct object_load {
   std::uint64_t id = 0;       ///< the name that the run time gave it; different for each object
@@ -81,4 +85,6 @@ struct move {
 /// that exists. `who` begins the message.
 void check_moves(const snapshot& of, std::span<const move> moves, std::string_view who);
 
-}  // namespace tri::balance
+}  // namespace tri::balancing
+
+#pragma GCC visibility pop

@@ -2,16 +2,20 @@
 // seed give the same moves. README.md has one of a user's own in 20 lines. Any thread.
 #pragma once
 
+#include "trireme/detail/require_cxx20.hpp"
+
 #include <cstdint>
 #include <functional>
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include "balance/loads.hpp"
-#include "balance/snapshot.hpp"
+#include "trireme/detail/balance/loads.hpp"
+#include "trireme/detail/balance/snapshot.hpp"
 
-namespace tri::balance {
+#pragma GCC visibility push(default)
+
+namespace tri::balancing {
 
 struct strategy_options {
   double tolerance = 0.02;          ///< a PE may be this part above the level and needs no help
@@ -55,7 +59,7 @@ std::vector<strategy> all_strategies();
 /// Throws std::invalid_argument with the nearest name.
 strategy find_strategy(std::string_view name);
 
-struct balancing {
+struct outcome {
   std::vector<move> moves = {};
   quality before;
   quality after;
@@ -65,6 +69,8 @@ struct balancing {
 
 /// Checks the snapshot and the options, runs the strategy, checks its moves, and drops them all if the makespan would
 /// be longer than before. Throws what those throw.
-balancing balance(const snapshot& of, const strategy& by, const strategy_options& options = {});
+outcome balance(const snapshot& of, const strategy& by, const strategy_options& options = {});
 
-}  // namespace tri::balance
+}  // namespace tri::balancing
+
+#pragma GCC visibility pop

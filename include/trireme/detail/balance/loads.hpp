@@ -3,13 +3,17 @@
 // speed. One owner, one thread.
 #pragma once
 
+#include "trireme/detail/require_cxx20.hpp"
+
 #include <cstdint>
 #include <span>
 #include <vector>
 
-#include "balance/snapshot.hpp"
+#include "trireme/detail/balance/snapshot.hpp"
 
-namespace tri::balance {
+#pragma GCC visibility push(default)
+
+namespace tri::balancing {
 
 /// The work of each object of a snapshot.
 std::vector<double> works_of(const snapshot& of);
@@ -97,4 +101,6 @@ std::vector<double> times_of(const snapshot& of, std::span<const move> moves);
 /// The PEs by host, NUMA node, cache and number: neighbours in the list share as much as can be.
 std::vector<std::int32_t> pes_by_place(const snapshot& of);
 
-}  // namespace tri::balance
+}  // namespace tri::balancing
+
+#pragma GCC visibility pop
