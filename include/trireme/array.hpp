@@ -12,7 +12,9 @@
 #include <vector>
 
 #include "trireme/callback.hpp"
+#include "trireme/detail/objects/balance_call.hpp"
 #include "trireme/detail/objects/element_ref.hpp"
+#include "trireme/detail/objects/load_description.hpp"
 #include "trireme/detail/objects/reduction.hpp"
 #include "trireme/index.hpp"
 #include "trireme/placement.hpp"
@@ -31,6 +33,8 @@ namespace objects {
 /// Optional members of the user's class.
 template <class T>
 concept has_on_migrated = requires(T& object) { object.on_migrated(); };
+template <class T>
+concept has_describe_load = requires(T& object, load_description& load) { object.describe_load(load); };
 
 template <class T>
 inline constexpr bool is_movable_between_processes = is_serializable<T>;
@@ -62,6 +66,10 @@ element_type describe_element_type() {
   }
   if constexpr (has_on_migrated<T>)
     type.on_migrated = [](element_base& element) { static_cast<T&>(element).on_migrated(); };
+  if constexpr (has_describe_load<T>)
+    type.describe_load = [](element_base& element, load_description& load) {
+      static_cast<T&>(element).describe_load(load);
+    };
   return type;
 }
 
@@ -245,6 +253,22 @@ class array_element : public objects::element_base {
     objects::contribute<Reducer>(*this, std::forward<T>(value), std::move(target));
   }
 
+  /// Load balancing at a call of all elements (trireme/balance.hpp): when all of the array have called, elements
+  /// migrate, and `Method`, a method of this class without parameters, runs on each of them, at its new place. Counts
+  /// as a contribution, in the same order as others.
+  template <auto Method>
+  void balance_then() {
+    static_assert(std::tuple_size_v<typename objects::method_facts<Method>::arguments> == 0,
+                  "balance_then: the method that runs after the balancing takes no parameters");
+    contribute_for_balancing(objects::broadcast_method<Method>::handler);
+  }
+  /// The same in coroutines: `co_await balance()` goes on after the balancing. While it waits the element can move to
+  /// another PE of its process; to another process only elements whose methods have ended can, see balance_then.
+  auto balance() {
+    contribute_for_balancing(objects::broadcast_method<&array_element::balancing_has_ended>::handler);
+    return when<&array_element::balancing_has_ended>();
+  }
+
   /// In a coroutine: `co_await when<&Self::method>(reference)` waits for one message of that method whose first
   /// argument equals `reference`, runs the method with it, and yields the method's result. Messages that are not
   /// awaited yet are kept. A method that any coroutine in the program awaits runs only when awaited. Omit `reference`
@@ -268,6 +292,12 @@ class array_element : public objects::element_base {
   }
 
  private:
+  void balancing_has_ended() {}
+  void contribute_for_balancing(std::uint32_t then) {
+    static_cast<void>(&objects::uses_balancing<>::is_noted);
+    contribute(std::uint8_t{0}, bit_or,
+               callback<std::uint8_t>::to_handler(objects::collection_is_ready_handler, home().facts().id, then));
+  }
   template <auto Method, class Reference>
   auto waiter_of(Reference reference, std::size_t count) {
     return std::make_unique<objects::method_waiter<Method>>(*this, objects::reference_of<Method>(reference), count);

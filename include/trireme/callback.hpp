@@ -28,6 +28,14 @@ class callback {
     made.element_ = target.number();
     return made;
   }
+  /// To a handler of the library, on the PE that has the value.
+  static callback to_handler(std::uint32_t handler, std::uint32_t collection, std::uint64_t element) {
+    callback made;
+    made.handler_ = handler;
+    made.collection_ = collection;
+    made.element_ = element;
+    return made;
+  }
   /// Sends the value. On a PE only.
   void operator()(T value) const { deliver<false>(std::move(value)); }
   /// The same, before everything that waits at the receiver's PE.

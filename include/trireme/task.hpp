@@ -24,6 +24,7 @@ namespace objects {
 
 class coroutine_owner;
 class element_base;
+class load_meter;
 
 /// A wait of an element with a pending move has ended: checks again whether it can move, after the running method has
 /// ended.
@@ -88,6 +89,14 @@ class coroutine_owner {
     if (--count_ == 0) wait_ended();
   }
   std::size_t count() const { return count_; }
+  /// Of no element: null.
+  const element_base* element() const { return element_; }
+
+  /// While loads are measured: time, in ticks of os::task_clock, for which methods of the owner have run.
+  void add_load(std::uint64_t ticks) { load_ += ticks; }
+  std::uint64_t load() const { return load_; }
+  std::uint64_t take_load() { return std::exchange(load_, 0); }
+
   /// A coroutine (or a subroutine) waits for a future now.
   bool waits_for_result() const { return waits_ != nullptr; }
   /// Methods of the owner have made futures whose values are outstanding or not yet taken. Counted only for elements
@@ -134,6 +143,7 @@ class coroutine_owner {
   result_wait* waits_ = nullptr;
   element_base* const element_ = nullptr;  // null: of no element
   outstanding_futures* outstanding_ = nullptr;
+  std::uint64_t load_ = 0;
   bool knows_outstanding_ = false;
   bool wants_to_leave_ = false;
 };
@@ -157,12 +167,37 @@ inline void result_wait::begin(coroutine_owner* owner) {
 /// The owner of the method or coroutine that runs on this thread: it also owns coroutines that start meanwhile. Null
 /// outside of methods of elements. Set by an owner_scope wherever one is run.
 inline thread_local coroutine_owner* running_owner = nullptr;
+/// While loads are measured, that of this thread's PE; otherwise null.
+inline thread_local load_meter* running_load_meter = nullptr;
+/// What has passed since the last call is time of `owner`.
+void charge_load(load_meter& meter, coroutine_owner* owner);
+
 class owner_scope {
  public:
-  explicit owner_scope(coroutine_owner* owner) : before_(std::exchange(running_owner, owner)) {}
-  ~owner_scope() { running_owner = before_; }
+  explicit owner_scope(coroutine_owner* owner) : before_(running_owner) {
+    if (running_load_meter != nullptr) [[unlikely]]
+      charge_load(*running_load_meter, before_);
+    running_owner = owner;
+  }
+  ~owner_scope() {
+    if (running_load_meter != nullptr) [[unlikely]]
+      charge_load(*running_load_meter, running_owner);
+    running_owner = before_;
+  }
   owner_scope(const owner_scope&) = delete;
   owner_scope& operator=(const owner_scope&) = delete;
+
+ private:
+  coroutine_owner* before_;
+};
+/// Restores the owner after a construction, which sets it, and may have thrown: then that owner is gone, and its time
+/// counts for the one before.
+class construction_scope {
+ public:
+  construction_scope() : before_(running_owner) {}
+  ~construction_scope() { running_owner = before_; }
+  construction_scope(const construction_scope&) = delete;
+  construction_scope& operator=(const construction_scope&) = delete;
 
  private:
   coroutine_owner* before_;

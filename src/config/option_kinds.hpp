@@ -13,6 +13,9 @@ enum class wire_library : std::uint8_t { automatic, tcp, ucx, mpi };  // "auto" 
 // Direct access to array memory of other hosts, and how much of it is registered at once (arrays/addresses).
 enum class remote_memory_access : std::uint8_t { off, emulated, ucx };
 enum class registration_choice : std::uint8_t { everything, chunks };
+// Whether elements migrate at each call of a balancing, or only if that pays; automatic: calls always, periods if it
+// pays.
+enum class balance_occasion : std::uint8_t { automatic, always, pays };   // "auto" is a keyword
 enum class idle_policy : std::uint8_t { automatic, spin, yield, sleep };  // "auto" is a keyword
 
 }  // namespace tri::config

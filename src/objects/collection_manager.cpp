@@ -7,6 +7,7 @@
 #include <new>
 #include <stdexcept>
 
+#include "objects/balance/balance_service.hpp"
 #include "objects/messages/awaited_messages.hpp"
 #include "objects/messages/held_messages.hpp"
 #include "sched/remote/host_records.hpp"
@@ -151,7 +152,7 @@ const std::uint32_t level_handler =
     register_handler_of<std::tuple<reported_watermark>>(&level_deliver, "contributions made");
 const std::uint32_t death_handler = register_handler_of<std::tuple<>>(&death_deliver, "element deleted");
 const std::uint32_t acknowledge_handler =
-    register_handler_of<std::tuple<>>(&acknowledge_deliver, "element arrival acknowledged");
+    register_handler_of<std::tuple<std::uint64_t>>(&acknowledge_deliver, "element arrival acknowledged");
 
 }  // namespace
 
@@ -270,7 +271,7 @@ void collection_manager::end(sched::pe& here, element_base& element) {
 
 std::unique_ptr<element_base> collection_manager::construct(std::uint64_t number, const constructor& make) {
   current_construction() = {this, number, nullptr};
-  const owner_scope before(running_owner);  // element_base sets that of the new element
+  const construction_scope before;  // element_base sets the owner
   try {
     return make();
   } catch (const std::exception& error) {
@@ -351,6 +352,10 @@ void collection_manager::erase(element_base& element) {
     if (!location_.erase(number, actions))
       throw std::logic_error(fmt::format("{}: cannot be deleted now", describe(number)));
     const std::unique_ptr<element_base> erased = remove(number);
+    if (objects_.moves != nullptr) {
+      objects_.moves->stays({facts_.id, number});
+      report_moves(here_, *objects_.moves);
+    }
     // An element that came from a PE further ahead has had broadcasts that are still pending here: for those it was
     // alive.
     if (erased->seen_broadcasts_ > delivered_)
@@ -416,6 +421,13 @@ void collection_manager::ask_for_migration(std::uint64_t number, location_action
   if (element == nullptr) return;
   const int to = element->moving_to_;
   const bool goes = to != element_base::stays && can_leave(*element, to);
+  if (objects_.moves != nullptr && !goes) {
+    if (to == element_base::stays)
+      objects_.moves->stays({facts_.id, number});
+    else
+      objects_.moves->waits({facts_.id, number});
+    report_moves(here_, *objects_.moves);
+  }
   // False: the element is being deleted.
   static_cast<void>(location_.migrate(number, goes ? to : here_.number(), actions));
 }
@@ -585,6 +597,7 @@ void collection_manager::depart(std::uint64_t number, int to) {
   const bool same_process = here_.is_in_this_process(to);
   const bool leaves_host = !here_.job().is_on_own_host(to);
   here_.counters().migrations.add();
+  if (objects_.moves != nullptr) objects_.moves->left({facts_.id, number});
   const std::uint64_t seen = std::max(delivered_, element.seen_broadcasts_);
   travelling_.emplace(seen, to);
   publish_low_water_mark();
@@ -637,7 +650,8 @@ void collection_manager::element_arrived(std::uint64_t number, int from, std::un
   arrived.seen_broadcasts_ = seen;
   install(std::move(element));
   report_level();
-  post_packed(here_, from, acknowledge_handler, facts_.id, seen, pack_arguments<std::tuple<>>(here_, true, false));
+  post_packed(here_, from, acknowledge_handler, facts_.id, seen,
+              pack_arguments<std::tuple<std::uint64_t>>(here_, true, false, number));
   location_actions actions;
   location_.on_element_arrived(number, from, actions);
   // Taken out first: a broadcast that the element catches up with may delete it. Then these are messages to a deleted
@@ -654,10 +668,14 @@ void collection_manager::element_arrived(std::uint64_t number, int from, std::un
   if (element_base* const here_now = find(number)) here_now->ready_ = location_.is_local_ready(number);
 }
 
-bool collection_manager::arrival_acknowledged(std::uint64_t seen) {
+bool collection_manager::arrival_acknowledged(std::uint64_t number, std::uint64_t seen) {
   const auto travelling = travelling_.find(seen);
   if (travelling == travelling_.end()) return false;
   travelling_.erase(travelling);
+  if (objects_.moves != nullptr) {
+    objects_.moves->arrived({facts_.id, number});
+    report_moves(here_, *objects_.moves);
+  }
   publish_low_water_mark();
   return true;
 }
@@ -1015,7 +1033,7 @@ void element_deliver(sched::pe& here, sched::envelope& message) {
   read_archive(message, [&](input_archive& archive) {
     found_facts.load(archive, !here.job().is_on_own_host(static_cast<int>(message.source)));
     current_construction() = {&home, message.element, nullptr};
-    const owner_scope before(running_owner);  // element_base sets that of the new element
+    const construction_scope before;  // element_base sets the owner
     element = element_type_of(found_facts.type).load(archive);
     element->take_undelivered(std::move(found_facts.undelivered));
     for (auto& each : found_facts.kept) element->awaited().arrive(each.key, each.message);
@@ -1081,7 +1099,8 @@ void level_deliver(sched::pe& here, sched::envelope& message) {
 }
 
 void acknowledge_deliver(sched::pe& here, sched::envelope& message) {
-  if (!existing_collection(here, message).arrival_acknowledged(message.element))
+  unpacked_arguments<std::tuple<std::uint64_t>> arguments(message);
+  if (!existing_collection(here, message).arrival_acknowledged(std::get<0>(arguments.values()), message.element))
     refuse_arguments(message, "no element is on its way that has had so many broadcasts");
 }
 

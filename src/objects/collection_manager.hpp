@@ -60,7 +60,7 @@ class collection_manager final : public local_collection {
   void broadcast_arrived(sched::envelope& message, broadcast_function run) override;
   std::int64_t net_created() const override { return created_ - destroyed_; }
   /// False: no element in transit has had this many broadcasts.
-  bool arrival_acknowledged(std::uint64_t seen);
+  bool arrival_acknowledged(std::uint64_t number, std::uint64_t seen);
   void number_broadcast(sched::envelope& message) override;
   /// From a neighbour in the tree of hosts (subtree_marks.hpp). False: `host` is none.
   bool low_water_mark_arrived(int host, std::uint64_t low_water_mark);

@@ -11,6 +11,7 @@
 
 #include "loops/loop_reporter.hpp"
 #include "loops/loop_tuning.hpp"
+#include "objects/balance/balance_service.hpp"
 #include "objects/collectives/quiescence.hpp"
 #include "os/clock.hpp"
 #include "sched/process_runtime.hpp"
@@ -97,6 +98,7 @@ int await_main_programs(int own_status) {
 using objects_of_pes = std::vector<std::unique_ptr<pe_objects>>;
 
 std::unique_ptr<sched::process_runtime> join_job(config::configuration values) {
+  check_balance_options(values);
   loops::set_loop_report(values.loops_report, values.loops_report_file);
   loops::set_loop_tuning(values.loops_schedule, values.loops_tune);
   auto job = std::make_unique<sched::process_runtime>(std::move(values));
@@ -116,6 +118,7 @@ sched::process_runtime::program steps_of(objects_of_pes& objects, main_program_o
                 of(here) = std::make_unique<pe_objects>(here);
                 here.upper = of(here).get();
                 install_quiescence_service(here);
+                install_balance_service(here);
                 if (where == main_program_on::all_pes && here.number() != 0) here.main_program_begins();
               },
           .main_program = std::move(main_program),

@@ -10,6 +10,7 @@
 #include "arena/arena.hpp"
 #include "os/clock.hpp"
 #include "os/cpu/cpu_hints.hpp"
+#include "os/task_clock.hpp"
 #include "sched/idle_limits.hpp"
 #include "sched/process_runtime.hpp"
 #include "sched/remote/wire_link.hpp"
@@ -218,9 +219,11 @@ bool scheduler::run_timers() {
 bool scheduler::help_on_board() {
   if (own_board_.has_work() && !own_board_.is_in_chunks()) {
     const std::uint64_t before = trace_ == nullptr ? 0 : os::ticks();
+    const std::uint64_t cpu_before = spare_clock_ == nullptr ? 0 : spare_clock_->read();
     // A portion ends when a message arrives: helping must not delay what only this PE can do.
     if (own_board_.help([this] { return inbox_.seems_empty(); }) > 0) {
       counters_.board_portions.add();
+      if (cpu_before != 0) helped_ticks_ += spare_clock_->read() - cpu_before;
       if (trace_ != nullptr && before != 0) [[unlikely]] {  // 0: a body has switched it on
         trace_->mark(trace::event::help, before);           // what bodies did meanwhile is in the file already
         trace_->mark(trace::event::helped);
@@ -313,6 +316,7 @@ void scheduler::run_until(os::function_ref<bool()> done, bool waiting_on_result)
     if (waiting_on_result && runtime_.stopping()) throw stop_unwinding{};
     if (step()) {
       waiting_.busy();
+      was_idle_ = false;
       continue;
     }
     idle(waiting_on_result);
@@ -337,6 +341,8 @@ bool scheduler::run_idle_hooks() {
 void scheduler::idle(bool waiting_on_result) {
   if (trace_ != nullptr) [[unlikely]]
     trace_->idle();
+  if (spare_clock_ != nullptr) [[unlikely]]
+    count_idle();
   if (run_idle_hooks()) return;
   switch (waiting_.next(os::ticks())) {
     case arena::wait_step::poll:
@@ -351,6 +357,13 @@ void scheduler::idle(bool waiting_on_result) {
       return;
   }
   if (waiting_on_result && ++fruitless_ % steps_between_stall_checks == 0) runtime_.check_for_stall(*this);
+}
+
+// From one fruitless step to the next. What hooks do is little.
+void scheduler::count_idle() {
+  const std::uint64_t now = spare_clock_->read();
+  if (std::exchange(was_idle_, true)) idle_ticks_ += now - idle_at_;
+  idle_at_ = now;
 }
 
 // Work that does not come through the inbox, looked for after the PE is marked asleep.

@@ -85,6 +85,7 @@ class scheduler final : public pe {
   void wake_another_helper();
   bool run_idle_hooks();
   void idle(bool waiting_on_result);
+  void count_idle();
   void sleep(bool waiting_on_result);
   void sleep_until_rung(std::uint32_t heard, std::int64_t limit_ns, bool is_poller);
   std::int64_t longest_sleep_ns(bool waiting_on_result) const;
@@ -105,8 +106,10 @@ class scheduler final : public pe {
   global_message_counts global_counts_;
   arena::wait_policy waiting_;
   std::vector<os::unique_function<bool()>> idle_hooks_;
-  bool may_be_rung_ = false;  // it was marked asleep since the last step
-  bool owes_poller_ = false;  // it got up when there was no poller, and no other PE was rung to become it
+  bool may_be_rung_ = false;   // it was marked asleep since the last step
+  bool owes_poller_ = false;   // it got up when there was no poller, and no other PE was rung to become it
+  bool was_idle_ = false;      // the last step found nothing
+  std::uint64_t idle_at_ = 0;  // of the clock of spare time, when it was idle last
   std::uint32_t steps_ = 0;
   std::uint64_t fruitless_ = 0;
 };

@@ -110,6 +110,9 @@ struct packed_arguments {
   std::uint16_t bytes = 0;
   sched::payload_kind kind = sched::payload_kind::direct;
 
+  std::uint64_t argument_bytes() const {
+    return kind == sched::payload_kind::direct ? bytes : reinterpret_cast<const sched::block_payload*>(payload)->bytes;
+  }
   void store(sched::envelope& message) const {
     __builtin_memcpy(message.payload, payload, sizeof payload);
     message.bytes = bytes;

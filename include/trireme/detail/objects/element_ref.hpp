@@ -23,6 +23,9 @@ inline constexpr immediate_t immediate;
 
 namespace objects {
 
+/// While loads are measured: the running element sends to another.
+void count_traffic(load_meter& meter, std::uint32_t collection, std::uint64_t number, std::uint64_t bytes);
+
 /// Posts a packed message to an element, wherever it is.
 inline void post_to_element(sched::pe& here, std::uint32_t collection, std::uint64_t number, std::uint32_t handler,
                             const message_options* options, auto&& pack) {
@@ -32,6 +35,8 @@ inline void post_to_element(sched::pe& here, std::uint32_t collection, std::uint
   const bool special = options != nullptr && (options->urgency.has_value() || options->immediate);
   if (to >= 0 && !special) [[likely]] {
     const packed_arguments packed = pack(here.is_in_this_process(to), false);
+    if (running_load_meter != nullptr) [[unlikely]]
+      count_traffic(*running_load_meter, collection, number, packed.argument_bytes());
     post_packed(here, to, handler, collection, number, packed);
     return;
   }
@@ -43,6 +48,8 @@ inline void post_to_element(sched::pe& here, std::uint32_t collection, std::uint
   // Towards an unknown place the arguments go as for this process; if need be they are made portable on the way.
   const packed_arguments packed = pack(to < 0 || here.is_in_this_process(to), special && options->urgency.has_value());
   packed.store(message);
+  if (running_load_meter != nullptr) [[unlikely]]
+    count_traffic(*running_load_meter, collection, number, packed.argument_bytes());
   if (special) {
     if (options->immediate) message.flags |= sched::envelope::is_immediate;
     if (options->urgency.has_value()) {

@@ -10,6 +10,10 @@
 #include "trireme/archive.hpp"
 #include "trireme/detail/objects/type_name.hpp"
 
+namespace tri {
+class load_description;
+}  // namespace tri
+
 #pragma GCC visibility push(default)
 
 namespace tri::objects {
@@ -24,6 +28,8 @@ struct element_type {
   std::unique_ptr<element_base> (*load)(input_archive&) = nullptr;
   /// Notifies the object that it has moved; null if it has no such function.
   void (*on_migrated)(element_base&) = nullptr;
+  /// Asks the object what it knows of its load; null if it has no such function.
+  void (*describe_load)(element_base&, load_description&) = nullptr;
 };
 
 std::uint32_t register_element_type(element_type type);

@@ -17,6 +17,7 @@
 namespace tri::objects {
 
 class local_collection;
+class move_list;
 struct collection_facts;
 class local_teams;
 class sequence_numbers;
@@ -51,6 +52,11 @@ class pe_objects {
   local_collection* find_local_collection(std::uint32_t collection) const {
     return collection < local_collections_.size() ? local_collections_[collection] : nullptr;
   }
+  template <class Visit>
+  void for_each_collection(Visit&& visit) const {
+    for (local_collection* const each : local_collections_)
+      if (each != nullptr) visit(*each);
+  }
   local_collection& add_local_collection(const collection_facts& facts, std::string name);
   /// Keeps a message until its collection is created here; takes over the payload.
   void hold_for_creation(const sched::envelope& message);
@@ -83,6 +89,9 @@ class pe_objects {
   }
   /// Methods of objects that are active on this PE's stack; more than one only when a result resumes a coroutine.
   int method_depth = 0;
+
+  /// Migrations that a balancing has ordered here; null where loads are not measured.
+  move_list* moves = nullptr;
 
   result_table results;
   /// By PE and name of the root; null at first.

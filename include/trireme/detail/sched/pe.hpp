@@ -25,6 +25,10 @@ namespace tri::board {
 class board_pe;
 }  // namespace tri::board
 
+namespace tri::os {
+class task_clock;
+}  // namespace tri::os
+
 namespace tri::trace {
 class recorder;
 enum class target : std::uint8_t;
@@ -169,6 +173,13 @@ class pe {
   /// Called on every idle turn; returns true if it did something. Used by services such as quiescence.
   virtual void add_idle_hook(os::unique_function<bool()> hook) = 0;
 
+  /// From now on the CPU time for which this PE has no work, or runs chunks of other PEs' loops, is counted, by the
+  /// clock of its thread.
+  void measure_spare_time(os::task_clock& by) { spare_clock_ = &by; }
+  /// So far, in ticks of that clock.
+  std::uint64_t idle_ticks() const { return idle_ticks_; }
+  std::uint64_t helped_ticks() const { return helped_ticks_; }
+
   /// Where events of this PE go now; null: nowhere. Switched by its own thread.
   trace::recorder* trace() const { return trace_; }
   /// From now on; does nothing on a PE that was not chosen to be traced.
@@ -194,6 +205,9 @@ class pe {
   const pe_peer* const peers_;
   board::board_pe& board_;
   trace::recorder* trace_ = nullptr;
+  os::task_clock* spare_clock_ = nullptr;
+  std::uint64_t idle_ticks_ = 0;
+  std::uint64_t helped_ticks_ = 0;
   local_queue local_;
   int handler_depth_ = 0;
   bool running_own_ = false;  // the first message of local_ runs

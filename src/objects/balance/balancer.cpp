@@ -1,0 +1,235 @@
+#include "objects/balance/balancer.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <stdexcept>
+#include <utility>
+
+#include "balance/snapshot_text.hpp"
+
+namespace tri::objects {
+namespace {
+
+constexpr double per_byte_ns = 1.0;  // of a migration, beside what each element costs
+constexpr double smoothing = 0.5;
+
+balancer::actions::answer answer_to(balancer::request_number request, std::string error = {}) {
+  balancer::actions::answer made;
+  made.request = request;
+  made.error = std::move(error);
+  return made;
+}
+
+bool share_a_round(const balance_options& a, const balance_options& b) {
+  return a.strategy == b.strategy && a.only_if_it_pays == b.only_if_it_pays;
+}
+
+}  // namespace
+
+balancer::balancer(settings chosen)
+    : settings_(std::move(chosen)),
+      missing_(static_cast<std::size_t>(settings_.pes)),
+      busy_before_(static_cast<std::size_t>(settings_.pes)) {}
+
+std::string balancer::describe() const {
+  if (phase_ == phase::idle) return {};
+  const char* const what[] = {"", "how long they were busy", "their loads", "their loads",
+                              "that their elements arrive"};
+  std::string pes;
+  for (std::size_t pe = 0; pe < missing_.size(); ++pe)
+    if (missing_[pe]) pes += fmt::format("{}{}", pes.empty() ? "" : ", ", pe);
+  return fmt::format("load balancing waits for PEs {} to report {}", pes, what[static_cast<std::size_t>(phase_)]);
+}
+
+void balancer::request(request_number number, const balance_options& options, std::int64_t now_ns, actions& out) {
+  asked one{number, options};
+  if (one.options.strategy.empty()) one.options.strategy = settings_.strategy;
+  if (one.options.strategy == "off") {
+    out.answers.push_back(answer_to(number));
+    return;
+  }
+  try {
+    static_cast<void>(balancing::find_strategy(one.options.strategy));
+  } catch (const std::invalid_argument& error) {
+    out.answers.push_back(answer_to(number, error.what()));
+    return;
+  }
+  waiting_.push_back(std::move(one));
+  if (phase_ == phase::idle) begin(now_ns, out);
+}
+
+void balancer::request_snapshot(request_number number, std::int64_t now_ns, actions& out) {
+  asked one;
+  one.number = number;
+  one.for_snapshot = true;
+  waiting_.push_back(std::move(one));
+  if (phase_ == phase::idle) begin(now_ns, out);
+}
+
+// The first that waits, and all that can share its round.
+void balancer::begin(std::int64_t now_ns, actions& out) {
+  if (waiting_.empty()) return;
+  const asked first = waiting_.front();
+  const auto others = std::stable_partition(waiting_.begin(), waiting_.end(), [&](const asked& each) {
+    return each.for_snapshot == first.for_snapshot && share_a_round(each.options, first.options);
+  });
+  current_.assign(std::make_move_iterator(waiting_.begin()), std::make_move_iterator(others));
+  waiting_.erase(waiting_.begin(), others);
+  began_ns_ = now_ns;
+  report_ = {};
+  if (first.for_snapshot)
+    ask_all(phase::snapshot, out);
+  else
+    ask_all(has_to_pay() ? phase::totals : phase::loads, out);
+}
+
+void balancer::ask_all(phase next, actions& out) {
+  phase_ = next;
+  out.round = ++round_;
+  out.ask_for_totals = next == phase::totals;
+  out.ask_for_loads = next == phase::loads;
+  out.ask_for_snapshot = next == phase::snapshot;
+  missing_.assign(missing_.size(), true);
+  missing_count_ = settings_.pes;
+  report_.messages_of_pe += 2 * settings_.pes;  // of this PE: questions and answers
+}
+
+bool balancer::answered(phase expected, std::uint32_t round, std::int32_t pe) {
+  if (phase_ != expected || round != round_ || pe < 0 || pe >= settings_.pes || !missing_[static_cast<std::size_t>(pe)])
+    throw std::logic_error(fmt::format("load balancing: PE {} answers question {}, which it was not asked", pe, round));
+  missing_[static_cast<std::size_t>(pe)] = false;
+  return --missing_count_ == 0;
+}
+
+void balancer::take(std::uint32_t round, const load_total& total, std::int64_t now_ns, actions& out) {
+  const bool was_last = answered(phase::totals, round, total.pe);
+  totals_.push_back(total);
+  if (was_last) weigh_totals(now_ns, out);
+}
+
+void balancer::take(std::uint32_t round, load_part part, std::int64_t now_ns, actions& out) {
+  const bool is_balancing = phase_ == phase::loads;
+  const bool was_last = answered(is_balancing ? phase::loads : phase::snapshot, round, part.pe);
+  parts_.push_back(std::move(part));
+  if (!was_last) return;
+  snapshot_ = snapshot_of(std::exchange(parts_, {}), settings_.speeds);
+  out.taken = &snapshot_;
+  if (is_balancing)
+    decide(now_ns, out);
+  else
+    answer_all({}, balancing::to_text(snapshot_.loads), out);
+  if (phase_ == phase::idle) begin(now_ns, out);
+}
+
+void balancer::take(std::uint32_t round, std::int32_t pe, const move_counts& counts, std::int64_t now_ns,
+                    actions& out) {
+  const bool was_last = answered(phase::moves, round, pe);
+  report_.moved += counts.moved;
+  report_.waiting += counts.waiting;
+  report_.withdrawn += counts.withdrawn;
+  if (!was_last) return;
+  if (report_.moved > 0) {
+    const double each =
+        static_cast<double>(now_ns - moves_began_ns_) * moving_pes_ / static_cast<double>(report_.moved);
+    per_object_ns_ += smoothing * (each - per_object_ns_);
+  }
+  finish(now_ns, out);
+  begin(now_ns, out);
+}
+
+// An iteration has ended: its times are what was added since the last totals.
+void balancer::weigh_totals(std::int64_t now_ns, actions& out) {
+  std::sort(totals_.begin(), totals_.end(), [](const load_total& a, const load_total& b) { return a.pe < b.pe; });
+  std::vector<double> rates;
+  for (const load_total& each : totals_) rates.push_back(each.rate);
+  const std::vector<double> speeds = settings_.speeds.empty() ? speeds_of(rates) : settings_.speeds;
+  double longest = 0.0, work = 0.0, speed = 0.0;
+  for (std::size_t pe = 0; pe < totals_.size(); ++pe) {
+    const double busy = static_cast<double>(std::max<std::int64_t>(0, totals_[pe].busy_ns - busy_before_[pe]));
+    busy_before_[pe] = totals_[pe].busy_ns;
+    longest = std::max(longest, busy);
+    work += busy * speeds[pe];
+    speed += speeds[pe];
+  }
+  totals_.clear();
+  decision_.add_iteration(longest, std::min(longest, work / speed));
+  report_.longest_ns = report_.predicted_ns = longest;
+  report_.level_ns = std::min(longest, work / speed);
+  if (decision_.decide() == balancing::verdict::balance) {
+    ask_all(phase::loads, out);
+    return;
+  }
+  answer_all({}, {}, out);
+  begin(now_ns, out);
+}
+
+void balancer::decide(std::int64_t now_ns, actions& out) {
+  std::fill(busy_before_.begin(), busy_before_.end(), 0);  // PEs measure from zero now
+  balancing::outcome decided;
+  try {
+    decided = balancing::balance(snapshot_.loads, balancing::find_strategy(current_.front().options.strategy));
+  } catch (const std::exception& error) {
+    answer_all(error.what(), {}, out);
+    return;
+  }
+  report_.objects = static_cast<std::int64_t>(snapshot_.loads.objects.size());
+  report_.longest_ns = decided.before.longest_ns;
+  report_.level_ns = decided.before.level_ns;
+  report_.predicted_ns = decided.before.longest_ns;
+  report_.decided_ns = now_ns - began_ns_;
+  if (has_to_pay() && !pays(decided)) {
+    decision_.add_balancing(static_cast<double>(now_ns - began_ns_));
+    answer_all({}, {}, out);
+    return;
+  }
+  report_.strategy = current_.front().options.strategy;
+  report_.predicted_ns = decided.after.longest_ns;
+  if (decided.moves.empty())
+    finish(now_ns, out);
+  else {
+    moves_began_ns_ = now_ns;
+    order(snapshot_, decided.moves, out);
+  }
+}
+
+bool balancer::pays(const balancing::outcome& decided) const {
+  return decision_.pays(decided.before, decided.after, per_object_ns_, per_byte_ns, settings_.pes);
+}
+
+void balancer::order(const named_snapshot& of, const std::vector<balancing::move>& moves, actions& out) {
+  std::vector<std::vector<move_order>> by_pe(static_cast<std::size_t>(settings_.pes));
+  for (const balancing::move& each : moves)
+    by_pe[static_cast<std::size_t>(each.from)].push_back({of.names[each.object], each.to});
+  phase_ = phase::moves;
+  out.round = ++round_;
+  missing_.assign(missing_.size(), false);
+  missing_count_ = 0;
+  for (std::int32_t pe = 0; pe < settings_.pes; ++pe) {
+    std::vector<move_order>& orders = by_pe[static_cast<std::size_t>(pe)];
+    if (orders.empty()) continue;
+    missing_[static_cast<std::size_t>(pe)] = true;
+    ++missing_count_;
+    out.orders.push_back({pe, std::move(orders)});
+  }
+  moving_pes_ = missing_count_;
+  report_.messages_of_pe += 2 * missing_count_;
+}
+
+void balancer::finish(std::int64_t now_ns, actions& out) {
+  report_.took_ns = now_ns - began_ns_;
+  decision_.add_balancing(static_cast<double>(report_.took_ns));
+  answer_all({}, {}, out);
+}
+
+void balancer::answer_all(const std::string& error, const std::string& snapshot, actions& out) {
+  for (const asked& each : std::exchange(current_, {})) {
+    actions::answer made = answer_to(each.number, error);
+    made.report = report_;
+    made.snapshot = snapshot;
+    out.answers.push_back(std::move(made));
+  }
+  phase_ = phase::idle;
+}
+
+}  // namespace tri::objects

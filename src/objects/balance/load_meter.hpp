@@ -1,0 +1,70 @@
+// Measures the loads of a PE's elements: CPU time of their methods (not of other programs that had the core), and who
+// sent how much to whom. Exists while loads are measured; used by its PE's thread only. owner_scope and
+// post_to_element call it, behind one branch.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <unordered_map>
+#include <utility>
+
+#include "objects/balance/load_part.hpp"
+#include "os/task_clock.hpp"
+#include "trireme/detail/sched/pe.hpp"
+#include "trireme/task.hpp"
+
+namespace tri::objects {
+
+class local_collection;
+
+class load_meter {
+ public:
+  /// Begins to measure on this thread, which is that of `here`.
+  explicit load_meter(sched::pe& here);
+  ~load_meter();
+  load_meter(const load_meter&) = delete;
+  load_meter& operator=(const load_meter&) = delete;
+
+  /// What has passed since the last call is time of `owner`; null: of no element.
+  void charge(coroutine_owner* owner) {
+    const std::uint64_t now = clock_.read();
+    const std::uint64_t passed = now - last_;
+    last_ = now;
+    if (owner == nullptr) return;
+    owner->add_load(passed);
+    in_elements_ += passed;
+  }
+  void count(element_name to, std::uint64_t bytes);
+
+  /// Since the last reset(), in nanoseconds.
+  std::int64_t time_in_elements_ns() const { return to_ns(in_elements_); }
+  /// CPU time that is of no element: of other messages, main programs and the scheduler; not what was idle, nor help
+  /// for the loops of other PEs.
+  std::int64_t background_ns();
+
+  /// The loads of all elements here, asking those that describe their own, and the traffic. Resets nothing.
+  void collect(load_part& into);
+  /// From now on everything counts from zero.
+  void reset();
+
+  static std::int64_t to_ns(std::uint64_t ticks) { return static_cast<std::int64_t>(os::ticks_to_ns(ticks)); }
+
+ private:
+  struct hash_of_pair {
+    std::size_t operator()(const std::pair<element_name, element_name>& pair) const;
+  };
+  struct amount {
+    std::int64_t messages = 0;
+    std::int64_t bytes = 0;
+  };
+
+  sched::pe& here_;
+  os::task_clock& clock_;
+  std::uint64_t last_;
+  std::uint64_t began_;
+  std::uint64_t spare_before_;
+  std::uint64_t in_elements_ = 0;
+  std::unordered_map<std::pair<element_name, element_name>, amount, hash_of_pair> traffic_;
+};
+
+}  // namespace tri::objects

@@ -1,0 +1,25 @@
+// The parts of all PEs as one snapshot for a strategy, and the names of its objects.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "objects/balance/load_part.hpp"
+#include "trireme/detail/balance/snapshot.hpp"
+
+namespace tri::objects {
+
+struct named_snapshot {
+  balancing::snapshot loads;
+  std::vector<element_name> names;  ///< of the objects, by index
+};
+
+/// `parts` of all PEs, in any order. Rates become speeds relative to the median, where they differ from it by more than
+/// `noise`; `given_speeds`, if there are any, replace them. Traffic with elements that are in no part (on their way, or
+/// deleted) is left out. Coordinates are left out unless all elements that can migrate have as many.
+named_snapshot snapshot_of(std::vector<load_part> parts, const std::vector<double>& given_speeds, double noise = 0.1);
+
+/// The speeds of PEs of these rates: 1 for all that are within `noise` of the median.
+std::vector<double> speeds_of(const std::vector<double>& rates, double noise = 0.1);
+
+}  // namespace tri::objects

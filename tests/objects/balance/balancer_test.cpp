@@ -1,0 +1,231 @@
+// The machine that decides, without PEs: all orders of answers, requests at any time, answers that it did not ask for.
+#include "objects/balance/balancer.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <functional>
+#include <initializer_list>
+#include <map>
+#include <random>
+#include <stdexcept>
+#include <vector>
+
+namespace tri::objects {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::ThrowsMessage;
+
+balance_options by(const char* strategy, bool if_it_pays = false) {
+  balance_options made;
+  made.strategy = strategy;
+  made.only_if_it_pays = if_it_pays;
+  return made;
+}
+
+/// PEs that answer: what is asked of them waits in `questions` until a test lets one be answered. Loads are given.
+struct fake_job {
+  fake_job(std::initializer_list<std::vector<std::int64_t>> loads_of_pes, balancer::settings chosen = {})
+      : loads(loads_of_pes), state([&] {
+          chosen.pes = static_cast<std::int32_t>(loads.size());
+          return chosen;
+        }()) {}
+
+  struct question {
+    enum class kind : std::uint8_t { total, loads, snapshot, moves } what;
+    std::int32_t pe;
+    std::uint32_t round;
+    std::vector<move_order> orders = {};
+  };
+
+  void perform(const balancer::actions& out) {
+    for (std::int32_t pe = 0; pe < static_cast<std::int32_t>(loads.size()); ++pe) {
+      if (out.ask_for_totals) questions.push_back({question::kind::total, pe, out.round});
+      if (out.ask_for_loads) questions.push_back({question::kind::loads, pe, out.round});
+      if (out.ask_for_snapshot) questions.push_back({question::kind::snapshot, pe, out.round});
+    }
+    for (const auto& each : out.orders) questions.push_back({question::kind::moves, each.pe, out.round, each.orders});
+    for (const auto& each : out.answers) answers.push_back(each);
+  }
+  template <class Event>
+  void step(Event&& event) {
+    balancer::actions out;
+    event(out);
+    perform(out);
+  }
+  void request(std::uint64_t number, const balance_options& options) {
+    step([&](auto& out) { state.request(number, options, ++now, out); });
+  }
+  void answer(std::size_t which) {
+    const question asked = questions[which];
+    questions.erase(questions.begin() + static_cast<std::ptrdiff_t>(which));
+    const auto pe = static_cast<std::size_t>(asked.pe);
+    step([&](auto& out) {
+      if (asked.what == question::kind::total) {
+        std::int64_t busy = 0;
+        for (const std::int64_t each : loads[pe]) busy += each;
+        total_so_far[asked.pe] += busy;
+        state.take(asked.round, load_total{asked.pe, 1.0, total_so_far[asked.pe]}, ++now, out);
+      } else if (asked.what == question::kind::moves) {
+        for (const move_order& each : asked.orders) placed[each.name.number] = each.to;
+        state.take(asked.round, asked.pe, move_counts{static_cast<std::int64_t>(asked.orders.size()), 0, 0}, ++now,
+                   out);
+      } else {
+        if (asked.what == question::kind::loads) total_so_far[asked.pe] = 0;
+        load_part part;
+        part.pe = asked.pe;
+        for (std::size_t i = 0; i < loads[pe].size(); ++i) {
+          load_part::element one;
+          one.name = {1, pe * 100 + i};
+          one.load_ns = loads[pe][i];
+          part.elements.push_back(one);
+        }
+        state.take(asked.round, std::move(part), ++now, out);
+      }
+    });
+  }
+  void answer_all() {
+    while (!questions.empty()) answer(0);
+  }
+
+  std::vector<std::vector<std::int64_t>> loads;
+  balancer state;
+  std::vector<question> questions;
+  std::vector<balancer::actions::answer> answers;
+  std::map<std::int32_t, std::int64_t> total_so_far;
+  std::map<std::uint64_t, std::int32_t> placed;
+  std::int64_t now = 0;
+};
+
+TEST(balancer, moves_elements_and_reports) {
+  fake_job job({{8000, 6000, 4000, 2000}, {}});
+  job.request(7, by("greedy"));
+  EXPECT_EQ(job.questions.size(), 2U);
+  job.answer_all();
+  ASSERT_EQ(job.answers.size(), 1U);
+  EXPECT_EQ(job.answers[0].request, 7U);
+  EXPECT_EQ(job.answers[0].report.strategy, "greedy");
+  EXPECT_EQ(job.answers[0].report.objects, 4);
+  EXPECT_EQ(job.answers[0].report.moved, 2);
+  EXPECT_EQ(job.answers[0].report.longest_ns, 20'000.0);
+  EXPECT_EQ(job.answers[0].report.predicted_ns, 10'000.0);
+  EXPECT_TRUE(job.state.is_idle());
+  EXPECT_EQ(job.state.describe(), "");
+}
+
+TEST(balancer, names_what_it_waits_for) {
+  fake_job job({std::vector<std::int64_t>{1}, {1}, {1}});
+  job.request(1, by("refine"));
+  job.answer(1);
+  EXPECT_EQ(job.state.describe(), "load balancing waits for PEs 0, 2 to report their loads");
+}
+
+TEST(balancer, unknown_strategies_fail_at_once) {
+  fake_job job({std::vector<std::int64_t>{1}});
+  job.request(1, by("nearest"));
+  ASSERT_EQ(job.answers.size(), 1U);
+  EXPECT_THAT(job.answers[0].error, HasSubstr("there is no balancing strategy 'nearest'"));
+  EXPECT_TRUE(job.questions.empty());
+}
+
+TEST(balancer, off_asks_nothing) {
+  fake_job job({std::vector<std::int64_t>{1}, {}}, {.strategy = "off"});
+  job.request(1, {});
+  ASSERT_EQ(job.answers.size(), 1U);
+  EXPECT_EQ(job.answers[0].report.strategy, "");
+  EXPECT_TRUE(job.questions.empty());
+}
+
+TEST(balancer, a_strategy_that_lacks_what_it_needs_fails_and_moves_nothing) {
+  fake_job job({{5, 5, 5}, {}});
+  job.request(1, by("curve"));  // there are no coordinates
+  job.answer_all();
+  ASSERT_EQ(job.answers.size(), 1U);
+  EXPECT_THAT(job.answers[0].error, HasSubstr("coordinates"));
+  EXPECT_TRUE(job.placed.empty());
+  EXPECT_TRUE(job.state.is_idle());
+}
+
+TEST(balancer, requests_with_the_same_options_share_the_next_round) {
+  fake_job job({{4000, 4000}, {}});
+  job.request(1, by("greedy"));
+  job.request(2, by("greedy"));
+  job.request(3, by("refine"));
+  job.request(4, by("greedy"));
+  job.answer_all();
+  ASSERT_EQ(job.answers.size(), 4U);
+  std::vector<std::uint64_t> order;
+  for (const auto& each : job.answers) order.push_back(each.request);
+  EXPECT_THAT(order, ::testing::ElementsAre(1U, 2U, 4U, 3U));
+}
+
+TEST(balancer, answers_that_were_not_asked_for_are_found_out) {
+  fake_job job({std::vector<std::int64_t>{1}, {1}});
+  balancer::actions out;
+  EXPECT_THAT(
+      [&] {
+        job.state.take(1, load_total{0, 1.0, 5}, 1, out);
+      },
+      ThrowsMessage<std::logic_error>(HasSubstr("PE 0 answers question 1")));
+  job.request(1, by("greedy"));
+  const std::uint32_t round = job.questions[0].round;
+  EXPECT_THROW(job.state.take(round + 1, load_part{}, 1, out), std::logic_error);
+  EXPECT_THROW(job.state.take(round, 0, move_counts{}, 1, out), std::logic_error);
+  load_part from_nowhere;
+  from_nowhere.pe = 2;
+  EXPECT_THROW(job.state.take(round, from_nowhere, 1, out), std::logic_error);
+  job.answer(0);
+  EXPECT_THROW(job.state.take(round, load_part{}, 1, out), std::logic_error);  // twice
+  job.answer_all();
+  EXPECT_EQ(job.answers.size(), 1U);
+}
+
+// Iterations are summed until their losses pay for a balancing; even ones never do.
+TEST(balancer, balances_only_if_it_pays) {
+  fake_job even({std::vector<std::int64_t>{1'000'000'000}, {1'000'000'000}});
+  for (std::uint64_t i = 0; i < 20; ++i) {
+    even.request(i, by("greedy", true));
+    even.answer_all();
+    EXPECT_EQ(even.answers.back().report.strategy, "");
+  }
+  fake_job uneven({{900'000, 900'000, 900'000, 900'000}, {}});
+  int balanced_at = -1;
+  for (std::uint64_t i = 0; i < 20 && balanced_at < 0; ++i) {
+    uneven.request(i, by("greedy", true));
+    uneven.answer_all();
+    if (!uneven.answers.back().report.strategy.empty()) balanced_at = static_cast<int>(i);
+  }
+  EXPECT_GE(balanced_at, 0);
+  EXPECT_EQ(uneven.placed.size(), 2U);
+}
+
+// Requests of all kinds at any moment, answers in any order: each request is answered once, and the machine comes to
+// rest.
+TEST(balancer, every_order_of_answers_ends) {
+  for (std::uint64_t seed = 1; seed <= 300; ++seed) {
+    std::mt19937_64 random(seed);
+    fake_job job({{3000, 2000, 1000}, {500}, {}}, {.strategy = "greedy", .pays_always = seed % 4 == 0});
+    std::uint64_t requested = 0;
+    const std::uint64_t all = 1 + random() % 6;
+    while (requested < all || !job.questions.empty()) {
+      if (requested < all && (job.questions.empty() || random() % 4 == 0)) {
+        const std::uint64_t number = requested++;
+        if (random() % 4 == 0)
+          job.step([&](auto& out) { job.state.request_snapshot(number, ++job.now, out); });
+        else
+          job.request(number, by(random() % 2 == 0 ? "refine" : "", random() % 3 == 0));
+      } else {
+        job.answer(random() % job.questions.size());
+      }
+    }
+    EXPECT_TRUE(job.state.is_idle()) << seed;
+    std::vector<int> times(all);
+    for (const auto& each : job.answers) ++times[each.request];
+    for (const int each : times) EXPECT_EQ(each, 1) << seed;
+  }
+}
+
+}  // namespace
+}  // namespace tri::objects
