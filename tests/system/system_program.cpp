@@ -1,5 +1,6 @@
 // A program of many self-checking cases, run by ctest as threads and as processes:
 //   system_program <processes> <PEs per process> [case ...]       without names: all cases except those named crash_*
+//   and only_*
 // Prints "<case>: ok" for each; a failed check ends the job with its text.
 #include <algorithm>
 #include <cstdio>
@@ -17,7 +18,7 @@ int main(int argc, char** argv) {
     int ran = 0;
     for (const case_entry* each : cases) {
       const bool named = std::find(words + 3, words + count, each->name) != words + count;
-      const bool wanted = count > 3 ? named : each->name.rfind("crash_", 0) != 0;
+      const bool wanted = count > 3 ? named : !each->name.starts_with("crash_") && !each->name.starts_with("only_");
       if (!wanted) continue;
       std::printf("%s: ", each->name.c_str());
       std::fflush(stdout);

@@ -66,7 +66,8 @@ struct decider {
   balancer state;
   std::map<balancer::request_number, reply> replies;
   balancer::request_number next_request = 0;
-  std::uint64_t processed_at_period = 0;  // messages of this host
+  std::uint64_t own_messages = 0;         // of balancings, that this host has processed or will
+  std::uint64_t processed_at_period = 0;  // messages of this host, without them
   int written_snapshots = 0;
 
   balancer::request_number add(reply to) {
@@ -210,6 +211,10 @@ void answer(const balancer::actions::answer& given) {
 
 void perform(const balancer::actions& wanted) {
   sched::pe& here = sched::this_pe();
+  decider& decides = service().decides();
+  const bool asks = wanted.ask_for_totals || wanted.ask_for_loads || wanted.ask_for_snapshot;
+  if (asks) decides.own_messages += static_cast<std::uint64_t>(here.job().pes_of_host() + here.job().pes());
+  for (const auto& each : wanted.orders) decides.own_messages += here.job().is_on_own_host(each.pe) ? 2 : 1;
   for (int pe = 0; pe < here.job().pes(); ++pe) {
     if (wanted.ask_for_totals) tri::send<&give_total>(pe, wanted.round);
     if (wanted.ask_for_loads) tri::send<&give_loads>(pe, wanted.round);
@@ -255,7 +260,8 @@ void asked_for_snapshot(promise<std::string> to) {
   step([&](balancer& state, std::int64_t now, auto& out) { state.request_snapshot(number, now, out); });
 }
 
-// A period in which no message ran but those of periods is none: a program that waits for good is not kept awake.
+// In a period in which no message ran but those of balancings there is nothing to measure; and a program that waits for
+// good has to be found out.
 void period_deliver(sched::pe& here, sched::envelope&);
 const std::uint32_t period_handler = sched::register_handler(&period_deliver, "load balancing period");
 
@@ -271,12 +277,13 @@ void period_deliver(sched::pe& here, sched::envelope&) {
   sched::do_not_count_processed(here);
   if (pe_objects::of(here).is_ending()) return;
   decider& decides = service().decides();
-  const std::uint64_t processed = here.job().counts_of_host().processed;
+  const std::uint64_t processed = here.job().counts_of_host().processed - decides.own_messages;
   if (decides.state.is_idle() && processed != decides.processed_at_period) {
-    request({.only_if_it_pays = here.job().values().balance_when != config::balance_occasion::always},
-            std::monostate{});
+    decides.processed_at_period = processed;
+    balance_options options;
+    options.only_if_it_pays = here.job().values().balance_when != config::balance_occasion::always;
+    request(options, std::monostate{});
   }
-  decides.processed_at_period = processed;
   set_period(here);
 }
 

@@ -247,8 +247,8 @@ void moves_are_carried_out() {
   set_loads(workers, n, [](int) { return std::int64_t{0}; });
 }
 
-void heavy_elements_go_to_fast_pes() {
-  if (pe_count() != 2) return;
+void fast_pes_get_heavy_elements() {
+  check_equal(pe_count(), 2);
   const auto workers = make_array<worker>({3});
   set_loads(workers, 3, [](int i) { return std::int64_t{i == 1 ? 14'000'000'000 : 5'000'000'000}; });
   const balance_report report = balance_by("greedy");
@@ -256,6 +256,26 @@ void heavy_elements_go_to_fast_pes() {
   check_equal(workers(0).call<&worker::where>().get(), 0);
   check_equal(workers(2).call<&worker::where>().get(), 0);
   check(report.predicted_ns < 10.3e9 && report.predicted_ns > 9.9e9, std::to_string(report.predicted_ns));
+}
+
+// ---- periods
+
+void periods_move_elements() {
+  check(pe_count() > 1, "there is no other PE");
+  constexpr int n = 8;
+  const auto workers = make_array<worker>({n}, placed_by<index<1>>([](const index<1>&, int) { return 0; }));
+  int moved = 0;
+  while (moved == 0) {  // until the test's time is over
+    for (int i = 0; i < n; ++i) workers(i).send<&worker::compute>(200);
+    quiescence().get();  // periods do not count as messages
+    for (int i = 0; i < n; ++i) moved += workers(i).call<&worker::moved>().get();
+  }
+}
+
+void a_stall_is_reported() {
+  future<int> never;
+  static_cast<void>(never.get_promise());
+  static_cast<void>(never.get());
 }
 
 // ---- calls of all elements
@@ -489,7 +509,10 @@ TRIREME_CASE(nonsense_is_refused)
 TRIREME_CASE(members_of_groups_stay)
 TRIREME_CASE(messages_stay_in_order)
 #undef TRIREME_CASE
-const case_entry speeds_case{"crash_heavy_elements_go_to_fast_pes", &heavy_elements_go_to_fast_pes};
+// With options of their own.
+const case_entry speeds_case{"only_fast_pes_get_heavy_elements", &fast_pes_get_heavy_elements};
+const case_entry periods_case{"only_periods_move_elements", &periods_move_elements};
+const case_entry stall_case{"only_a_stall_is_reported", &a_stall_is_reported};
 
 }  // namespace
 }  // namespace tri::testing
