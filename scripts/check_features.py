@@ -2,8 +2,8 @@
 """Checks docs/dev/features.md: what a row in state `done` or `part` names as its test must exist, and the count must be right.
 
 The cell "test" names, in any prose: ctest names (every word with an underscore), rows of `trireme bench` (in backquotes,
-with a slash, `*` for any), and in parentheses behind a ctest name the cases of tests/system or tests/arrays (`case`,
-`cases`; the tests system_* and arrays_* run them) or the GoogleTest suites and tests of that program. Takes a build folder in which the command `trireme` is built.
+with a slash, `*` for any), and in parentheses behind a ctest name the cases of tests/system, arrays or objects (`case`,
+`cases`; the tests system_*, arrays_* and objects_* run them) or the GoogleTest suites and tests of that program. Takes a build folder in which the command `trireme` is built.
 """
 import fnmatch
 import json
@@ -15,6 +15,7 @@ import sys
 STATES = {"open", "part", "done", "left out"}
 GOOGLE_TEST = re.compile(r"\b(?:TYPED_)?TEST(?:_[FP])?\(\s*(\w+)\s*,\s*(\w+)\s*\)")
 SYSTEM_CASE = re.compile(r'\w+_case\{"(\w+)"|\bcase_entry \w+\{"(\w+)"')
+OBJECTS_CASE = re.compile(r'TRIREME_CASE\((\w+)\)|case_entry \w+\{"(\w+)"')
 ARRAY_CASE = re.compile(r'\{"(\w+)", &(\w+)\}')
 
 
@@ -32,8 +33,8 @@ class known_tests:
         self.suites = {suite for suite, _ in rows}
         self.rows = [row for _, row in rows]
         self.cases = {
-            folder: {a or b for text in sources(root / "tests" / folder) for a, b in case.findall(text)}
-            for folder, case in (("system", SYSTEM_CASE), ("arrays", ARRAY_CASE))
+            folder: {name for text in sources(root / "tests" / folder) for found in case.findall(text) for name in found}
+            for folder, case in (("system", SYSTEM_CASE), ("arrays", ARRAY_CASE), ("objects", OBJECTS_CASE))
         }
 
     def google_tests(self, ctest_name):
@@ -58,7 +59,7 @@ def faults_of_parentheses(text, ctest_name, known):
     if re.match(r"cases?\b", text):
         folder = ctest_name.split("_")[0]
         if folder not in known.cases:
-            yield f"{ctest_name} has no cases; the tests system_* and arrays_* have"
+            yield f"{ctest_name} has no cases; the tests system_*, arrays_* and objects_* have"
             return
         for name in names:
             if name not in known.cases[folder]:
