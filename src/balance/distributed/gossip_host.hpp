@@ -29,6 +29,10 @@ struct gossip_message {
   struct room_of_host {
     std::int32_t host = 0;
     double work = 0.0;  ///< that there is room for
+    template <class Archive>
+    void serialize(Archive& archive) {
+      archive(host, work);
+    }
   };
   kind what = kind::sum;
   double work = 0.0;       ///< sum; level: the level itself
@@ -37,6 +41,10 @@ struct gossip_message {
   std::vector<room_of_host> known = {};
   std::vector<offered_object> offered = {};
   std::vector<accepted_object> accepted = {};
+  template <class Archive>
+  void serialize(Archive& archive) {
+    archive(what, work, speed, round, known, offered, accepted);
+  }
 };
 
 struct gossip_options {

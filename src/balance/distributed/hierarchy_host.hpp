@@ -28,6 +28,10 @@ struct hierarchy_message {
   std::vector<offered_object> offered = {};
   std::vector<host_part::room> rooms = {};
   std::vector<accepted_object> accepted = {};
+  template <class Archive>
+  void serialize(Archive& archive) {
+    archive(what, work, speed, offered, rooms, accepted);
+  }
 };
 
 class hierarchy_host {

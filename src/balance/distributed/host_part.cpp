@@ -8,7 +8,7 @@
 
 namespace tri::balancing {
 
-std::vector<host_part> host_part::of_hosts(const snapshot& of) {
+std::vector<host_part::contents> host_part::contents_of(const snapshot& of) {
   const placement placed(of);
   std::map<std::int32_t, contents> hosts;
   std::vector<std::int32_t> place_of_pe(of.pes.size());
@@ -30,12 +30,25 @@ std::vector<host_part> host_part::of_hosts(const snapshot& of) {
     host.works.push_back(placed.works()[object]);
     host.present.push_back(place_of_pe[pe]);
   }
-  std::vector<host_part> parts;
+  std::vector<contents> list;
   for (auto& [number, host] : hosts) {
-    host.host = static_cast<std::int32_t>(parts.size());
-    parts.push_back(host_part(std::make_shared<const contents>(std::move(host))));
+    host.host = static_cast<std::int32_t>(list.size());
+    list.push_back(std::move(host));
   }
+  return list;
+}
+
+std::vector<host_part> host_part::of_hosts(const snapshot& of) {
+  std::vector<host_part> parts;
+  for (contents& host : contents_of(of)) parts.push_back(host_part(std::make_shared<const contents>(std::move(host))));
   return parts;
+}
+
+host_part host_part::of_host(const snapshot& of, std::int32_t host, std::int32_t first_pe) {
+  contents one = std::move(contents_of(of).front());
+  one.host = host;
+  for (std::int32_t& pe : one.pes) pe += first_pe;
+  return host_part(std::make_shared<const contents>(std::move(one)));
 }
 
 host_part::host_part(std::shared_ptr<const contents> of)

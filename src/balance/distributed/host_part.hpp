@@ -18,6 +18,10 @@ struct offered_object {
   std::int32_t host = 0;     ///< where it is
   double work = 0.0;
   double time_before = 0.0;  ///< of its PE, with it
+  template <class Archive>
+  void serialize(Archive& archive) {
+    archive(object, host, work, time_before);
+  }
 };
 
 /// An object and its new PE.
@@ -25,6 +29,10 @@ struct accepted_object {
   std::uint32_t object = 0;
   std::int32_t host = 0;  ///< where it was
   std::int32_t pe = 0;    ///< where it goes
+  template <class Archive>
+  void serialize(Archive& archive) {
+    archive(object, host, pe);
+  }
 };
 
 /// The loads of one host. Its objects move among its PEs and leave; what arrives stays. Copies are independent.
@@ -32,6 +40,9 @@ class host_part {
  public:
   /// The parts of a snapshot's hosts, in order of their numbers. The snapshot was checked.
   static std::vector<host_part> of_hosts(const snapshot& of);
+  /// The part of a host of which a snapshot, which was checked, has all PEs and nothing else; the first of them is PE
+  /// `first_pe` of the job.
+  static host_part of_host(const snapshot& of, std::int32_t host, std::int32_t first_pe);
 
   double work() const;   ///< of all PEs
   double speed() const;  ///< the sum of all PEs
@@ -50,11 +61,18 @@ class host_part {
     std::int32_t pe = 0;
     double load = 0.0;  ///< work
     double speed = 0.0;
+    template <class Archive>
+    void serialize(Archive& archive) {
+      archive(pe, load, speed);
+    }
   };
   /// The PEs below `level`.
   std::vector<room> rooms(double level) const;
   /// Work that they have room for.
   double free_work(double level) const;
+
+  /// The time of the PE that takes longest now.
+  double longest_time() const { return bins_.longest_time(); }
 
   /// The PE of each object that was here at the beginning.
   std::vector<accepted_object> placed() const;
@@ -70,6 +88,7 @@ class host_part {
     std::vector<std::int32_t> present;  // PE of each object, by its place in `pes`
   };
   explicit host_part(std::shared_ptr<const contents> of);
+  static std::vector<contents> contents_of(const snapshot& of);
   std::uint32_t index_of(std::uint32_t object) const;
 
   std::shared_ptr<const contents> of_;  // objects go by their index in it

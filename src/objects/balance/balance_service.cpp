@@ -16,6 +16,7 @@
 #include "config/configuration.hpp"
 #include "config/placement.hpp"
 #include "objects/balance/balancer.hpp"
+#include "objects/balance/host_round.hpp"
 #include "objects/balance/load_meter.hpp"
 #include "objects/balance/work_rate.hpp"
 #include "os/clock.hpp"
@@ -81,6 +82,7 @@ class balance_service {
   explicit balance_service(sched::pe& here) : here_(here), meter_(here) {
     pe_objects::of(here).moves = &moves_;
     find_place();
+    if (here.job().hosts() > 1 && here.number() == here.job().first_pe_of_host()) begin_for_host();
     if (here.number() == 0) begin_to_decide();
   }
   ~balance_service() { pe_objects::of(here_).moves = nullptr; }
@@ -100,7 +102,8 @@ class balance_service {
   void measure_from_zero() { meter_.reset(); }
   move_list& moves() { return moves_; }
   decider& decides() { return *decides_; }
-  bool has_decider() const { return decides_.has_value(); }
+  /// On the first PE of a host, if there are several.
+  host_round& of_host() { return *of_host_; }
 
  private:
   // The best so far: a neighbour on the same core, or a turbo of others, slow it down for a while.
@@ -115,15 +118,30 @@ class balance_service {
     place_.numa_node = machine.at(cpus[own]).numa;
     place_.cache = std::max(0, machine.at(cpus[own]).cache);
   }
-  void begin_to_decide() {
+  // Of all PEs; empty: they are measured.
+  std::vector<double> speeds_of_job() const {
     const config::configuration& values = here_.job().values();
     const auto pes = static_cast<std::size_t>(here_.job().pes());
-    std::vector<double> speeds =
-        values.balance_speeds == "equal" ? std::vector<double>(pes, 1.0) : given_speeds(values);
+    if (values.balance_speeds == "equal") return std::vector<double>(pes, 1.0);
+    std::vector<double> speeds = given_speeds(values);
     if (!speeds.empty() && speeds.size() != pes)
       here_.job().fail(fmt::format("balance_speeds has {} numbers, and the job has {} PEs: one for each is needed",
                                    speeds.size(), pes));
+    return speeds;
+  }
+  void begin_for_host() {
+    const sched::runtime& job = here_.job();
+    host_round::place where{job.host(), job.hosts(), job.first_pe_of_host(), job.pes_of_host()};
+    const std::vector<double> speeds = speeds_of_job();
+    if (!speeds.empty())
+      where.speeds.assign(speeds.begin() + where.first_pe, speeds.begin() + where.first_pe + where.pes);
+    of_host_.emplace(std::move(where));
+  }
+  void begin_to_decide() {
+    const config::configuration& values = here_.job().values();
+    std::vector<double> speeds = speeds_of_job();
     decides_.emplace(balancer::settings{.pes = here_.job().pes(),
+                                        .hosts = here_.job().hosts(),
                                         .strategy = values.balance,
                                         .pays_always = values.balance_when == config::balance_occasion::pays,
                                         .speeds = std::move(speeds)});
@@ -139,6 +157,7 @@ class balance_service {
   load_part place_;
   double rate_ = 0.0;
   std::optional<decider> decides_;
+  std::optional<host_round> of_host_;
 };
 
 pe_local<std::shared_ptr<balance_service>> service_of_pe;  // NOLINT(cert-err58-cpp): registration before main
@@ -158,11 +177,11 @@ void give_loads(std::uint32_t round) {
   service().measure_from_zero();
 }
 
-void carry_out(std::uint32_t round, std::vector<move_order> orders) {
+void carry_out(std::uint32_t round, bool for_host, std::vector<move_order> orders) {
   sched::pe& here = sched::this_pe();
   pe_objects& objects = pe_objects::of(here);
   move_list& moves = service().moves();
-  moves.begin(round, static_cast<std::int64_t>(orders.size()));
+  moves.begin(round, static_cast<std::int64_t>(orders.size()), for_host);
   for (const move_order& order : orders) {
     local_collection* const home = objects.find_local_collection(order.name.collection);
     element_base* const element = home == nullptr ? nullptr : home->find(order.name.number);
@@ -174,6 +193,56 @@ void carry_out(std::uint32_t round, std::vector<move_order> orders) {
     home->migrate(*element, order.to);
   }
   report_moves(here, moves);
+}
+
+// ---- on the first PE of each host, for distributed strategies
+
+void took_part_of_host(std::uint32_t round, load_part part);
+void give_loads_to_host(std::uint32_t round, int to) {
+  tri::send<&took_part_of_host>(to, round, service().part());
+  service().measure_from_zero();
+}
+
+void heard_from_host(std::uint32_t round, int from, host_round::message what);
+void host_decided(std::uint32_t round, host_round::result decided);
+void host_moved(std::uint32_t round, int host, move_counts counts);
+
+/// Gives the host's machine an event and does what it asks for.
+template <class Event>
+void step_of_host(Event&& event) {
+  sched::pe& here = sched::this_pe();
+  const sched::runtime& job = here.job();
+  host_round& state = service().of_host();
+  host_round::actions wanted;
+  try {
+    event(state, wanted);
+  } catch (const std::exception& error) {  // a faulty process of another host, or loads that cannot be
+    job.fail(error.what());
+  }
+  if (wanted.ask_for_loads)
+    for (int pe = job.first_pe_of_host(); pe < job.first_pe_of_host() + job.pes_of_host(); ++pe)
+      tri::send<&give_loads_to_host>(pe, state.round(), here.number());
+  for (auto& [host, what] : wanted.messages)
+    tri::send<&heard_from_host>(job.first_pe_of(host), state.round(), job.host(), std::move(what));
+  if (wanted.decided) tri::send<&host_decided>(0, state.round(), *wanted.decided);
+  for (auto& each : wanted.orders) tri::send<&carry_out>(each.pe, state.round(), true, std::move(each.orders));
+  if (wanted.moved) tri::send<&host_moved>(0, state.round(), job.host(), *wanted.moved);
+}
+
+void begin_on_host(std::uint32_t round, std::string strategy, double usual_rate) {
+  step_of_host([&](host_round& state, auto& out) { state.begin(round, strategy, usual_rate, out); });
+}
+void took_part_of_host(std::uint32_t round, load_part part) {
+  step_of_host([&](host_round& state, auto& out) { state.take(round, std::move(part), out); });
+}
+void heard_from_host(std::uint32_t round, int from, host_round::message what) {
+  step_of_host([&](host_round& state, auto& out) { state.receive(round, from, std::move(what), out); });
+}
+void carry_out_on_host(std::uint32_t round) {
+  step_of_host([&](host_round& state, auto& out) { state.carry_out(round, out); });
+}
+void took_moves_of_host(std::uint32_t round, int pe, move_counts counts) {
+  step_of_host([&](host_round& state, auto& out) { state.take(round, pe, counts, out); });
 }
 
 // ---- on PE 0
@@ -220,7 +289,12 @@ void perform(const balancer::actions& wanted) {
     if (wanted.ask_for_loads) tri::send<&give_loads>(pe, wanted.round);
     if (wanted.ask_for_snapshot) tri::send<&give_snapshot>(pe, wanted.round);
   }
-  for (const auto& each : wanted.orders) tri::send<&carry_out>(each.pe, wanted.round, each.orders);
+  for (const auto& each : wanted.orders) tri::send<&carry_out>(each.pe, wanted.round, false, each.orders);
+  for (int host = 0; host < here.job().hosts(); ++host) {
+    if (wanted.begin_on_hosts)
+      tri::send<&begin_on_host>(here.job().first_pe_of(host), wanted.round, wanted.strategy, wanted.usual_rate);
+    if (wanted.carry_out_on_hosts) tri::send<&carry_out_on_host>(here.job().first_pe_of(host), wanted.round);
+  }
   if (wanted.taken != nullptr) write_snapshot(*wanted.taken);
   for (const auto& each : wanted.answers) answer(each);
 }
@@ -245,6 +319,13 @@ void took_part(std::uint32_t round, load_part part) {
 }
 void took_moves(std::uint32_t round, int pe, move_counts counts) {
   step([&](balancer& state, std::int64_t now, auto& out) { state.take(round, pe, counts, now, out); });
+}
+
+void host_decided(std::uint32_t round, host_round::result decided) {
+  step([&](balancer& state, std::int64_t now, auto& out) { state.take(round, decided, now, out); });
+}
+void host_moved(std::uint32_t round, int host, move_counts counts) {
+  step([&](balancer& state, std::int64_t now, auto& out) { state.take_of_host(round, host, counts, now, out); });
 }
 
 void request(const balance_options& options, reply to) {
@@ -315,7 +396,11 @@ void install_balance_service(sched::pe& here) {
 }
 
 void report_moves(sched::pe& here, move_list& moves) {
-  if (moves.take_end()) tri::send<&took_moves>(0, moves.round(), here.number(), moves.counts());
+  if (!moves.take_end()) return;
+  if (moves.is_for_host())
+    tri::send<&took_moves_of_host>(here.job().first_pe_of_host(), moves.round(), here.number(), moves.counts());
+  else
+    tri::send<&took_moves>(0, moves.round(), here.number(), moves.counts());
 }
 
 future<balance_report> begin_balancing(const balance_options& options) {

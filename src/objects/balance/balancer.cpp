@@ -34,12 +34,19 @@ balancer::balancer(settings chosen)
 
 std::string balancer::describe() const {
   if (phase_ == phase::idle) return {};
-  const char* const what[] = {"", "how long they were busy", "their loads", "their loads",
+  const char* const what[] = {"",
+                              "how long they were busy",
+                              "their loads",
+                              "their loads",
+                              "that their elements arrive",
+                              "what they decide",
                               "that their elements arrive"};
-  std::string pes;
-  for (std::size_t pe = 0; pe < missing_.size(); ++pe)
-    if (missing_[pe]) pes += fmt::format("{}{}", pes.empty() ? "" : ", ", pe);
-  return fmt::format("load balancing waits for PEs {} to report {}", pes, what[static_cast<std::size_t>(phase_)]);
+  const bool of_hosts = phase_ == phase::hosts || phase_ == phase::hosts_move;
+  std::string list;
+  for (std::size_t who = 0; who < missing_.size(); ++who)
+    if (missing_[who]) list += fmt::format("{}{}", list.empty() ? "" : ", ", who);
+  return fmt::format("load balancing waits for {} {} to report {}", of_hosts ? "hosts" : "PEs", list,
+                     what[static_cast<std::size_t>(phase_)]);
 }
 
 void balancer::request(request_number number, const balance_options& options, std::int64_t now_ns, actions& out) {
@@ -80,8 +87,18 @@ void balancer::begin(std::int64_t now_ns, actions& out) {
   report_ = {};
   if (first.for_snapshot)
     ask_all(phase::snapshot, out);
+  else if (has_to_pay())
+    ask_all(phase::totals, out);
   else
-    ask_all(has_to_pay() ? phase::totals : phase::loads, out);
+    ask_for_decision(out);
+}
+
+void balancer::ask_for_decision(actions& out) {
+  const std::string& strategy = current_.front().options.strategy;
+  if (settings_.hosts == 1 || !is_distributed(strategy)) return ask_all(phase::loads, out);
+  out.strategy = strategy;
+  out.usual_rate = usual_rate_;
+  ask_all(phase::hosts, out);
 }
 
 void balancer::ask_all(phase next, actions& out) {
@@ -90,15 +107,19 @@ void balancer::ask_all(phase next, actions& out) {
   out.ask_for_totals = next == phase::totals;
   out.ask_for_loads = next == phase::loads;
   out.ask_for_snapshot = next == phase::snapshot;
-  missing_.assign(missing_.size(), true);
-  missing_count_ = settings_.pes;
-  report_.messages_of_pe += 2 * settings_.pes;  // of this PE: questions and answers
+  out.begin_on_hosts = next == phase::hosts;
+  missing_count_ = next == phase::hosts ? settings_.hosts : settings_.pes;
+  missing_.assign(static_cast<std::size_t>(missing_count_), true);
+  report_.messages_of_pe += 2 * missing_count_;  // of this PE: questions and answers
 }
 
-bool balancer::answered(phase expected, std::uint32_t round, std::int32_t pe) {
-  if (phase_ != expected || round != round_ || pe < 0 || pe >= settings_.pes || !missing_[static_cast<std::size_t>(pe)])
-    throw std::logic_error(fmt::format("load balancing: PE {} answers question {}, which it was not asked", pe, round));
-  missing_[static_cast<std::size_t>(pe)] = false;
+bool balancer::answered(phase expected, std::uint32_t round, std::int32_t who) {
+  if (phase_ != expected || round != round_ || who < 0 || static_cast<std::size_t>(who) >= missing_.size() ||
+      !missing_[static_cast<std::size_t>(who)])
+    throw std::logic_error(fmt::format("load balancing: {} {} answers question {}, which it was not asked",
+                                       expected == phase::hosts || expected == phase::hosts_move ? "host" : "PE", who,
+                                       round));
+  missing_[static_cast<std::size_t>(who)] = false;
   return --missing_count_ == 0;
 }
 
@@ -124,7 +145,15 @@ void balancer::take(std::uint32_t round, load_part part, std::int64_t now_ns, ac
 
 void balancer::take(std::uint32_t round, std::int32_t pe, const move_counts& counts, std::int64_t now_ns,
                     actions& out) {
-  const bool was_last = answered(phase::moves, round, pe);
+  count_moves(counts, answered(phase::moves, round, pe), now_ns, out);
+}
+
+void balancer::take_of_host(std::uint32_t round, std::int32_t host, const move_counts& counts, std::int64_t now_ns,
+                            actions& out) {
+  count_moves(counts, answered(phase::hosts_move, round, host), now_ns, out);
+}
+
+void balancer::count_moves(const move_counts& counts, bool was_last, std::int64_t now_ns, actions& out) {
   report_.moved += counts.moved;
   report_.waiting += counts.waiting;
   report_.withdrawn += counts.withdrawn;
@@ -138,12 +167,55 @@ void balancer::take(std::uint32_t round, std::int32_t pe, const move_counts& cou
   begin(now_ns, out);
 }
 
+void balancer::take(std::uint32_t round, const host_round::result& decided, std::int64_t now_ns, actions& out) {
+  const bool was_last = answered(phase::hosts, round, decided.host);
+  hosts_decided_.push_back(decided);
+  if (!was_last) return;
+  weigh_hosts(now_ns, out);
+  if (phase_ == phase::idle) begin(now_ns, out);
+}
+
+void balancer::weigh_hosts(std::int64_t now_ns, actions& out) {
+  std::fill(busy_before_.begin(), busy_before_.end(), 0);
+  balancing::quality before, after;
+  double work = 0.0, speed = 0.0;
+  std::vector<double> rates;
+  for (const host_round::result& each : std::exchange(hosts_decided_, {})) {
+    before.longest_ns = std::max(before.longest_ns, each.longest_ns);
+    after.longest_ns = std::max(after.longest_ns, each.predicted_ns);
+    after.moved_objects += each.moves;
+    work += each.work_ns;
+    speed += each.speed;
+    report_.objects += each.objects;
+    report_.messages_of_pe = std::max(report_.messages_of_pe, 4 * settings_.hosts + each.messages);
+    rates.push_back(each.usual_rate);
+  }
+  usual_rate_ = median_of(std::move(rates));
+  report_.longest_ns = report_.predicted_ns = before.longest_ns;
+  report_.level_ns = std::min(before.longest_ns, work / speed);
+  report_.decided_ns = now_ns - began_ns_;
+  if (has_to_pay() && !pays(before, after)) {
+    decision_.add_balancing(static_cast<double>(now_ns - began_ns_));
+    answer_all({}, {}, out);
+    return;
+  }
+  report_.strategy = current_.front().options.strategy;
+  report_.predicted_ns = after.longest_ns;
+  moves_began_ns_ = now_ns;
+  moving_pes_ = settings_.pes;
+  phase_ = phase::hosts_move;  // of the round that was decided
+  out.round = round_;
+  out.carry_out_on_hosts = true;
+  missing_count_ = settings_.hosts;
+  missing_.assign(static_cast<std::size_t>(missing_count_), true);
+}
+
 // An iteration has ended: its times are what was added since the last totals.
 void balancer::weigh_totals(std::int64_t now_ns, actions& out) {
   std::sort(totals_.begin(), totals_.end(), [](const load_total& a, const load_total& b) { return a.pe < b.pe; });
   std::vector<double> rates;
   for (const load_total& each : totals_) rates.push_back(each.rate);
-  const std::vector<double> speeds = settings_.speeds.empty() ? speeds_of(rates) : settings_.speeds;
+  const std::vector<double> speeds = settings_.speeds.empty() ? speeds_of(rates, median_of(rates)) : settings_.speeds;
   double longest = 0.0, work = 0.0, speed = 0.0;
   for (std::size_t pe = 0; pe < totals_.size(); ++pe) {
     const double busy = static_cast<double>(std::max<std::int64_t>(0, totals_[pe].busy_ns - busy_before_[pe]));
@@ -157,7 +229,7 @@ void balancer::weigh_totals(std::int64_t now_ns, actions& out) {
   report_.longest_ns = report_.predicted_ns = longest;
   report_.level_ns = std::min(longest, work / speed);
   if (decision_.decide() == balancing::verdict::balance) {
-    ask_all(phase::loads, out);
+    ask_for_decision(out);
     return;
   }
   answer_all({}, {}, out);
@@ -178,7 +250,7 @@ void balancer::decide(std::int64_t now_ns, actions& out) {
   report_.level_ns = decided.before.level_ns;
   report_.predicted_ns = decided.before.longest_ns;
   report_.decided_ns = now_ns - began_ns_;
-  if (has_to_pay() && !pays(decided)) {
+  if (has_to_pay() && !pays(decided.before, decided.after)) {
     decision_.add_balancing(static_cast<double>(now_ns - began_ns_));
     answer_all({}, {}, out);
     return;
@@ -193,8 +265,8 @@ void balancer::decide(std::int64_t now_ns, actions& out) {
   }
 }
 
-bool balancer::pays(const balancing::outcome& decided) const {
-  return decision_.pays(decided.before, decided.after, per_object_ns_, per_byte_ns, settings_.pes);
+bool balancer::pays(const balancing::quality& before, const balancing::quality& after) const {
+  return decision_.pays(before, after, per_object_ns_, per_byte_ns, settings_.pes);
 }
 
 void balancer::order(const named_snapshot& of, const std::vector<balancing::move>& moves, actions& out) {
@@ -203,7 +275,7 @@ void balancer::order(const named_snapshot& of, const std::vector<balancing::move
     by_pe[static_cast<std::size_t>(each.from)].push_back({of.names[each.object], each.to});
   phase_ = phase::moves;
   out.round = ++round_;
-  missing_.assign(missing_.size(), false);
+  missing_.assign(static_cast<std::size_t>(settings_.pes), false);
   missing_count_ = 0;
   for (std::int32_t pe = 0; pe < settings_.pes; ++pe) {
     std::vector<move_order>& orders = by_pe[static_cast<std::size_t>(pe)];

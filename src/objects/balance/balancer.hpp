@@ -4,6 +4,8 @@
 //   idle -> totals   (requests that end an iteration, if measured losses have to pay: how long was each PE busy?)
 //        -> loads    (the loads of all elements)
 //        -> moves    (each PE with orders carries them out, and reports when its elements have arrived)
+//     or -> hosts    (a distributed strategy: each host decides its part, see host_round)
+//        -> hosts_move
 //        -> idle     (all requests of this round are answered)
 //
 // Requests that come meanwhile wait for the next round; those with the same options share it. Each question has a
@@ -16,6 +18,7 @@
 #include <vector>
 
 #include "balance/decision.hpp"
+#include "objects/balance/host_round.hpp"
 #include "objects/balance/load_snapshot.hpp"
 #include "trireme/balance_strategy.hpp"
 #include "trireme/detail/objects/balance_call.hpp"
@@ -26,6 +29,7 @@ class balancer {
  public:
   struct settings {
     std::int32_t pes = 1;
+    std::int32_t hosts = 1;
     std::string strategy = "refine";  ///< for requests that name none; "off": requests that name none do nothing
     bool pays_always = false;         ///< also requests that do not ask for it move only if it pays
     std::vector<double> speeds = {};  ///< of all PEs; empty: as measured
@@ -33,9 +37,13 @@ class balancer {
   using request_number = std::uint64_t;
 
   struct actions {
-    bool ask_for_totals = false;    ///< of all PEs, which answer with this round
-    bool ask_for_loads = false;     ///< the same; from then on they measure from zero
-    bool ask_for_snapshot = false;  ///< the same, but they go on measuring
+    bool ask_for_totals = false;      ///< of all PEs, which answer with this round
+    bool ask_for_loads = false;       ///< the same; from then on they measure from zero
+    bool ask_for_snapshot = false;    ///< the same, but they go on measuring
+    bool begin_on_hosts = false;      ///< their first PEs, which answer with what they have decided
+    bool carry_out_on_hosts = false;  ///< the same, which answer when their elements have arrived
+    std::string strategy = {};        ///< of hosts that begin
+    double usual_rate = 0.0;
     std::uint32_t round = 0;
     struct orders_of_pe {
       std::int32_t pe = 0;
@@ -61,6 +69,9 @@ class balancer {
   void take(std::uint32_t round, const load_total& total, std::int64_t now_ns, actions& out);
   void take(std::uint32_t round, load_part part, std::int64_t now_ns, actions& out);
   void take(std::uint32_t round, std::int32_t pe, const move_counts& counts, std::int64_t now_ns, actions& out);
+  void take(std::uint32_t round, const host_round::result& decided, std::int64_t now_ns, actions& out);
+  void take_of_host(std::uint32_t round, std::int32_t host, const move_counts& counts, std::int64_t now_ns,
+                    actions& out);
 
   bool is_idle() const { return phase_ == phase::idle; }
   /// What it waits for, for reports of stalls; empty: nothing.
@@ -75,7 +86,7 @@ class balancer {
   }
 
  private:
-  enum class phase : std::uint8_t { idle, totals, loads, snapshot, moves };
+  enum class phase : std::uint8_t { idle, totals, loads, snapshot, moves, hosts, hosts_move };
   struct asked {
     request_number number = 0;
     balance_options options = {};
@@ -84,11 +95,14 @@ class balancer {
 
   void begin(std::int64_t now_ns, actions& out);
   void ask_all(phase next, actions& out);
-  /// True: it was the last one. Throws std::logic_error.
-  bool answered(phase expected, std::uint32_t round, std::int32_t pe);
+  void ask_for_decision(actions& out);
+  /// `who` is a PE, or in phases of hosts a host. True: it was the last one. Throws std::logic_error.
+  bool answered(phase expected, std::uint32_t round, std::int32_t who);
+  void count_moves(const move_counts& counts, bool was_last, std::int64_t now_ns, actions& out);
+  void weigh_hosts(std::int64_t now_ns, actions& out);
   void weigh_totals(std::int64_t now_ns, actions& out);
   void decide(std::int64_t now_ns, actions& out);
-  bool pays(const balancing::outcome& decided) const;
+  bool pays(const balancing::quality& before, const balancing::quality& after) const;
   void order(const named_snapshot& of, const std::vector<balancing::move>& moves, actions& out);
   void finish(std::int64_t now_ns, actions& out);
   void answer_all(const std::string& error, const std::string& snapshot, actions& out);
@@ -100,11 +114,13 @@ class balancer {
   std::uint32_t round_ = 0;
   std::vector<asked> waiting_;
   std::vector<asked> current_;
-  std::vector<bool> missing_;  // PEs that have not answered
+  std::vector<bool> missing_;  // PEs or hosts that have not answered
   std::int32_t missing_count_ = 0;
   std::vector<load_total> totals_;
   std::vector<std::int64_t> busy_before_;  // of each PE at the last totals
   std::vector<load_part> parts_;
+  std::vector<host_round::result> hosts_decided_;
+  double usual_rate_ = 0.0;  // of all hosts, in the last round
   named_snapshot snapshot_;
   balance_report report_;
   std::int64_t began_ns_ = 0;

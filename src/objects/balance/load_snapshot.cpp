@@ -43,39 +43,44 @@ void add_traffic(const std::vector<load_part>& parts, named_snapshot& made) {
 
 }  // namespace
 
-std::vector<double> speeds_of(const std::vector<double>& rates, double noise) {
-  std::vector<double> sorted = rates;
-  const auto middle = sorted.begin() + static_cast<std::ptrdiff_t>(sorted.size() / 2);
-  std::nth_element(sorted.begin(), middle, sorted.end());
+double median_of(std::vector<double> values) {
+  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
+  std::nth_element(values.begin(), middle, values.end());
+  return *middle;
+}
+
+std::vector<double> speeds_of(const std::vector<double>& rates, double usual, double noise) {
   std::vector<double> speeds;
   speeds.reserve(rates.size());
   for (const double rate : rates) {
-    const double speed = *middle > 0.0 ? rate / *middle : 1.0;
+    const double speed = usual > 0.0 ? rate / usual : 1.0;
     speeds.push_back(
         std::abs(speed - 1.0) <= noise ? 1.0 : std::clamp(speed, balancing::lowest_speed, balancing::highest_speed));
   }
   return speeds;
 }
 
-named_snapshot snapshot_of(std::vector<load_part> parts, const std::vector<double>& given_speeds, double noise) {
+named_snapshot snapshot_of(std::vector<load_part> parts, const std::vector<double>& given_speeds, double usual_rate) {
   std::sort(parts.begin(), parts.end(), [](const load_part& a, const load_part& b) { return a.pe < b.pe; });
   std::vector<double> rates;
   for (const load_part& part : parts) rates.push_back(part.rate);
-  const std::vector<double> speeds = given_speeds.empty() ? speeds_of(rates, noise) : given_speeds;
+  const std::vector<double> speeds =
+      given_speeds.empty() ? speeds_of(rates, usual_rate > 0.0 ? usual_rate : median_of(rates)) : given_speeds;
   named_snapshot made;
   balancing::snapshot& loads = made.loads;
   loads.dimensions = common_dimensions(parts);
   bool has_user_data = false;
   for (load_part& part : parts) {
+    const auto pe = static_cast<std::int32_t>(loads.pes.size());
     std::sort(part.elements.begin(), part.elements.end(), [](const auto& a, const auto& b) { return a.name < b.name; });
-    const double speed = speeds[loads.pes.size()];
+    const double speed = speeds[static_cast<std::size_t>(pe)];
     loads.pes.push_back({speed, part.background_ns, part.host, part.numa_node, part.cache});
     for (const load_part::element& each : part.elements) {
       const auto number = static_cast<std::uint64_t>(made.names.size());
       made.names.push_back(each.name);
       const std::int64_t time_ns =
           each.is_work ? static_cast<std::int64_t>(static_cast<double>(each.load_ns) / speed) : each.load_ns;
-      loads.objects.push_back({number, time_ns, each.bytes, part.pe, each.is_migratable});
+      loads.objects.push_back({number, time_ns, each.bytes, pe, each.is_migratable});
       for (std::uint32_t d = 0; d < loads.dimensions; ++d)
         loads.coordinates.push_back(d < each.coordinates.size() ? each.coordinates[d] : 0.0);
       loads.user_data.insert(loads.user_data.end(), each.user_data.begin(), each.user_data.end());

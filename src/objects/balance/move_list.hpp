@@ -15,9 +15,10 @@ namespace tri::objects {
 
 class move_list {
  public:
-  /// All of a balancing; none is left of one before.
-  void begin(std::uint32_t round, std::int64_t orders) {
+  /// All of a balancing; none is left of one before. `for_host`: ordered by the first PE of the host, not by PE 0.
+  void begin(std::uint32_t round, std::int64_t orders, bool for_host = false) {
     round_ = round;
+    for_host_ = for_host;
     counts_ = {};
     missing_ = orders;
     has_reported_ = false;
@@ -38,6 +39,7 @@ class move_list {
   void arrived(const element_name& name) { leave_list(name, state::on_its_way, counts_.moved); }
 
   std::uint32_t round() const { return round_; }
+  bool is_for_host() const { return for_host_; }
   const move_counts& counts() const { return counts_; }
   /// Once in each round: all orders have ended.
   bool take_end() {
@@ -60,6 +62,7 @@ class move_list {
 
   std::map<element_name, state> under_way_;
   std::uint32_t round_ = 0;
+  bool for_host_ = false;
   std::int64_t missing_ = 0;
   bool has_reported_ = true;
   move_counts counts_;

@@ -258,6 +258,30 @@ void fast_pes_get_heavy_elements() {
   check(report.predicted_ns < 10.3e9 && report.predicted_ns > 9.9e9, std::to_string(report.predicted_ns));
 }
 
+// With several hosts each of them decides its part, in other processes; what was heavy before is deleted first.
+void spread_by_distributed_strategies() {
+  for (const char* const strategy : {"hierarchy", "gossip"}) {
+    const int n = 8 * pe_count();
+    const auto workers = make_sparse_array<worker>();
+    for (int i = 0; i < n; ++i) workers.insert_on(0, i);
+    quiescence().get();
+    for (int i = 0; i < n; ++i) workers(i).call<&worker::says>(100 * heavy_ns).get();
+    for (int round = 0; round < 3; ++round) {
+      const balance_report report = balance_by(strategy);
+      check_equal(report.strategy, std::string(strategy));
+      check_equal(report.waiting + report.withdrawn, std::int64_t{0});
+      check(report.predicted_ns <= report.longest_ns, "a longer makespan");
+      check(report.objects >= n, "elements are missing");
+      if (round == 0 && pe_count() > 1) check(report.moved > 0, "none has moved");
+    }
+    std::vector<int> count(static_cast<std::size_t>(pe_count()));
+    for (const int pe : places_of(workers, n)) ++count[static_cast<std::size_t>(pe)];
+    for (const int each : count) check(each <= 16, std::to_string(each) + " of " + std::to_string(n) + " on a PE");
+    for (int i = 0; i < n; ++i) workers(i).send<&worker::erase>();
+    quiescence().get();
+  }
+}
+
 // ---- periods
 
 void periods_move_elements() {
@@ -503,6 +527,7 @@ TRIREME_CASE(imbalance_is_removed)
 TRIREME_CASE(moves_are_carried_out)
 TRIREME_CASE(all_elements_call_and_go_on)
 TRIREME_CASE(coroutines_wait_for_the_balancing)
+TRIREME_CASE(spread_by_distributed_strategies)
 TRIREME_CASE(elements_that_wait_go_later)
 TRIREME_CASE(deleted_elements_are_withdrawn)
 TRIREME_CASE(nonsense_is_refused)

@@ -87,8 +87,8 @@ TEST(load_snapshot, loads_that_elements_predict_are_of_a_usual_pe) {
 }
 
 TEST(load_snapshot, small_differences_of_rates_are_noise) {
-  EXPECT_THAT(speeds_of({1.0, 1.05, 0.95, 1.4}), ElementsAre(1.0, 1.0, 1.0, 1.4 / 1.05));
-  EXPECT_THAT(speeds_of({2.0}), ElementsAre(1.0));
+  EXPECT_THAT(speeds_of({1.0, 1.05, 0.95, 1.4}, 1.05), ElementsAre(1.0, 1.0, 1.0, 1.4 / 1.05));
+  EXPECT_THAT(speeds_of({2.0}, 2.0), ElementsAre(1.0));
 }
 
 }  // namespace
