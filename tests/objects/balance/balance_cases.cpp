@@ -39,12 +39,15 @@ const bool added = [] {
 // Of the objects of a case that moves some: they are heavy, and there are as many on each PE. So the makespan stays.
 constexpr std::int64_t heavy_ns = 10'000'000'000;
 
-/// All heavy objects to the next PE.
+/// Each case has a load of its own: those of older cases stay where they are.
+std::int64_t rotated_ns = 0;
+
+/// All objects of that load to the next PE.
 std::vector<balancing::move> rotate(const balancing::snapshot& of) {
   std::vector<balancing::move> moves;
   const auto pes = static_cast<std::int32_t>(of.pes.size());
   for (std::uint32_t object = 0; object < of.objects.size(); ++object)
-    if (of.objects[object].load_ns >= heavy_ns && pes > 1)
+    if (of.objects[object].load_ns == rotated_ns && pes > 1)
       moves.push_back({object, of.objects[object].pe, (of.objects[object].pe + 1) % pes});
   return moves;
 }
@@ -62,6 +65,11 @@ std::string error_of(const balance_options& options) {
     return error.what();
   }
   return "none";
+}
+
+void rotate_those_of(std::int64_t load_ns) {
+  rotated_ns = load_ns;
+  wanted = &rotate;
 }
 
 struct worker : array_element<worker, index<1>> {
@@ -227,9 +235,9 @@ void moves_are_carried_out() {
   constexpr int n = 12;
   const auto workers = make_array<worker>({n});
   for (int i = 0; i < n; ++i) workers(i).send<&worker::note>(std::to_string(i));
-  set_loads(workers, n, [](int) { return heavy_ns; });
+  set_loads(workers, n, [](int) { return 2 * heavy_ns; });
   quiescence().get();
-  wanted = &rotate;
+  rotate_those_of(2 * heavy_ns);
   constexpr int rounds = 4;
   for (int round = 0; round < rounds; ++round) {
     const std::vector<int> before = places_of(workers, n);
@@ -318,7 +326,7 @@ struct stepper : array_element<stepper, index<1>> {
     balance_then<&stepper::go_on>();
   }
   void on_migrated() { ++moves; }
-  void describe_load(load_description& load) { load.load_ns(heavy_ns); }
+  void describe_load(load_description& load) { load.load_ns(4 * heavy_ns); }
   template <class Archive>
   void serialize(Archive& archive) {
     archive(step, steps, moves, done);
@@ -327,7 +335,7 @@ struct stepper : array_element<stepper, index<1>> {
 
 void all_elements_call_and_go_on() {
   constexpr int n = 12, steps = 5;
-  wanted = &rotate;
+  rotate_those_of(4 * heavy_ns);
   const auto steppers = make_array<stepper>({n});
   future<int> moves;
   steppers.broadcast<&stepper::run>(steps, callback<int>(moves.get_promise()));
@@ -347,7 +355,7 @@ struct coroutine_stepper : array_element<coroutine_stepper, index<1>> {
     }
     contribute(steps_made, sum, done);
   }
-  void describe_load(load_description& load) { load.load_ns(heavy_ns); }
+  void describe_load(load_description& load) { load.load_ns(8 * heavy_ns); }
   template <class Archive>
   void serialize(Archive& archive) {
     archive(steps_made, text);
@@ -356,7 +364,7 @@ struct coroutine_stepper : array_element<coroutine_stepper, index<1>> {
 
 void coroutines_wait_for_the_balancing() {
   constexpr int n = 12, steps = 4;
-  wanted = &rotate;
+  rotate_those_of(8 * heavy_ns);
   const auto steppers = make_array<coroutine_stepper>({n});
   future<int> made;
   steppers.broadcast<&coroutine_stepper::run>(steps, callback<int>(made.get_promise()));
@@ -377,7 +385,7 @@ struct waiting_one : array_element<waiting_one, index<1>> {
   void release() {}
   void on_migrated() { ++moves; }
   int moved() { return moves; }
-  void describe_load(load_description& load) { load.load_ns(heavy_ns); }
+  void describe_load(load_description& load) { load.load_ns(16 * heavy_ns); }
   template <class Archive>
   void serialize(Archive& archive) {
     archive(moves);
@@ -391,7 +399,7 @@ void elements_that_wait_go_later() {
   // Element 0 waits for an answer of element 1, which waits for a message.
   auto answer = all(0).call<&waiting_one::ask>(all(1));
   quiescence().get();  // both wait by now
-  wanted = &rotate;
+  rotate_those_of(16 * heavy_ns);
   const balance_report report = balance_by("as_wanted");
   check(report.waiting >= 1, "none had to wait");
   all(1).send<&waiting_one::release>();
@@ -403,10 +411,9 @@ void elements_that_wait_go_later() {
 
 void deleted_elements_are_withdrawn() {
   const int n = 4 * pe_count();
-  const auto workers = make_sparse_array<worker>();
-  for (int i = 0; i < n; ++i) workers.insert_on(i % pe_count(), i);
-  quiescence().get();
-  for (int i = 0; i < n; ++i) workers(i).call<&worker::says>(heavy_ns).get();
+  const auto workers = make_array<worker>({n});
+  for (int i = 0; i < n; ++i) workers(i).call<&worker::says>(32 * heavy_ns).get();
+  rotated_ns = 32 * heavy_ns;
   // Messages of this PE keep their order: the elements are deleted before their PEs are asked to move them.
   wanted = [&](const balancing::snapshot& of) {
     for (int i = 0; i < n; i += 2) workers(i).send<&worker::erase>();
