@@ -114,6 +114,14 @@ endif()
 if(TRIREME_WITH_METIS)
   trireme_missing(TRIREME_METIS_INCLUDE "METIS, whose header is metis.h" PACKAGES libmetis-dev OPTION TRIREME_WITH_METIS)
 endif()
+# The same, for the long-range forces of apps/md.
+pkg_search_module(fftw QUIET IMPORTED_TARGET fftw3)
+if(NOT DEFINED TRIREME_WITH_FFTW)
+  set(TRIREME_WITH_FFTW ${fftw_FOUND})
+endif()
+if(TRIREME_WITH_FFTW)
+  trireme_missing(fftw_FOUND "FFTW 3, which pkg-config knows as fftw3" PACKAGES libfftw3-dev OPTION TRIREME_WITH_FFTW)
+endif()
 trireme_check_missing()
 
 # Libraries that are loaded into unmodified programs are not built for the sanitizers: LOADED.

@@ -32,7 +32,7 @@ TEXT
 packages_of() {
   case "$1" in
     build) echo ninja-build cmake g++ make pkg-config ccache libhwloc-dev libcli11-dev libfmt-dev \
-                nlohmann-json3-dev libucx-dev libpmix-dev libopenmpi-dev openmpi-bin libmpich-dev mpich libhdf5-dev libmetis-dev \
+                nlohmann-json3-dev libucx-dev libpmix-dev libopenmpi-dev openmpi-bin libmpich-dev mpich libhdf5-dev libmetis-dev libfftw3-dev \
                 libgtest-dev libgmock-dev ;;
     test) packages_of build; echo 'clang-16|clang' gfortran iproute2 mount libcereal-dev 'libomp-16-dev|libomp-dev' libopenblas-dev libsodium23 patch python3 python3-h5py python3-numpy git ;;
     bench) packages_of build; echo iproute2 mount libbenchmark-dev libmimalloc-dev libtbb-dev gfortran libarmci-mpi-dev \

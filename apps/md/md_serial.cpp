@@ -5,6 +5,7 @@
 #include <chrono>
 #include <cstdio>
 
+#include "md/electrostatics/ewald_parameters.hpp"
 #include "md/program.hpp"
 #include "md/serial_driver.hpp"
 
@@ -35,6 +36,9 @@ void run(const md::run_input& input, const md::options& options) {
   const md::int3& counts = driver.grid().counts();
   fmt::print("{} atoms in {} x {} x {} patches, {} kernels, {} listed pairs\n", driver.atom_count(), counts[0],
              counts[1], counts[2], kernels.name, driver.listed_pairs());
+
+  const md::atom_system& system = input.restart ? input.restart->system : input.system;
+  fmt::print("{}", md::describe(box, md::totals_of(system), input.settings.cutoff, input.settings.charges));
 
   std::optional<md::trajectory_writer> trajectory;
   if (!options.dump.empty()) trajectory.emplace(options.dump, options.dump_format, input.restart.has_value());

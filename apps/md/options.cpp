@@ -8,6 +8,9 @@
 #include <numeric>
 #include <stdexcept>
 
+#include "md/electrostatics/charge_mesh.hpp"
+#include "md/electrostatics/ewald_parameters.hpp"
+#include "md/electrostatics/mesh_transforms.hpp"
 #include "md/files/lammps_data.hpp"
 #include "md/patches/patch_grid.hpp"
 
@@ -51,7 +54,7 @@ std::size_t edit_distance(std::string_view a, std::string_view b) {
 }
 
 void add_input_options(CLI::App& app, options& values) {
-  app.add_option("--data", values.data, "LAMMPS data file (atom_style atomic, units lj) to start from")
+  app.add_option("--data", values.data, "LAMMPS data file (atom_style atomic or charge, units lj) to start from")
       ->type_name("FILE");
   app.add_option("--restart-in", values.restart_in, "restart file to continue from, instead of --data")
       ->type_name("FILE");
@@ -92,6 +95,29 @@ void add_physics_options(CLI::App& app, options& values) {
       ->type_name("NAME")
       ->check(CLI::IsMember({"auto", "avx512", "avx2", "generic"}))
       ->capture_default_str();
+}
+
+void add_charge_options(CLI::App& app, options& values) {
+  electrostatics_settings& charges = values.settings.charges;
+  app.add_option("--electrostatics", values.electrostatics,
+                 "auto (pme if atoms have charges), pme (particle-mesh Ewald) or cutoff (plain Coulomb)")
+      ->type_name("NAME")
+      ->check(CLI::IsMember({"auto", "pme", "cutoff"}))
+      ->capture_default_str();
+  app.add_option("--pme-tolerance", values.pme_tolerance,
+                 "error of the forces (root mean square, in lj units) that alpha and mesh are chosen for")
+      ->type_name("F")
+      ->check(positive())
+      ->capture_default_str();
+  app.add_option("--pme-order", charges.order, "order of the splines: 4, 6 or 8 [6]")
+      ->type_name("N")
+      ->check(CLI::IsMember({4, 6, 8}));
+  app.add_option("--pme-grid", charges.mesh, "points of the charge mesh in each direction [by tolerance]")
+      ->type_name("NX NY NZ")
+      ->check(CLI::Range(1, most_mesh_points));
+  app.add_option("--pme-alpha", charges.alpha, "Ewald's splitting, in 1/sigma [by tolerance]")
+      ->type_name("A")
+      ->check(positive());
 }
 
 void add_output_options(CLI::App& app, options& values) {
@@ -140,11 +166,42 @@ run_settings merge(const CLI::App& app, const run_settings& from_file, const run
   return result;
 }
 
+bool given_any(const CLI::App& app, std::initializer_list<const char*> names) {
+  return std::any_of(names.begin(), names.end(), [&](const char* name) { return given(app, name); });
+}
+
+// Decides how the charges act. A restart keeps what its file has, unless options say otherwise.
+electrostatics_settings choose_electrostatics(const CLI::App& app, const options& values, const run_input& input) {
+  const atom_system& system = input.restart ? input.restart->system : input.system;
+  const charge_totals charges = totals_of(system);
+  const bool pme_options = given_any(app, {"--pme-tolerance", "--pme-order", "--pme-grid", "--pme-alpha"});
+  electrostatics method = charges.charged() ? electrostatics::pme : electrostatics::none;
+  if (values.electrostatics == "cutoff") method = electrostatics::cutoff;
+  if (values.electrostatics == "pme") method = electrostatics::pme;
+  if (input.restart && !given_any(app, {"--electrostatics", "--cutoff"}) && !pme_options) {
+    return input.restart->settings.charges;
+  }
+  if (!charges.charged() && (values.electrostatics != "auto" || pme_options)) {
+    throw std::invalid_argument("--electrostatics and --pme-... are for charged atoms, and no atom has a charge");
+  }
+  if (pme_options && method != electrostatics::pme) {
+    throw std::invalid_argument("--pme-... are for --electrostatics pme, and cutoff was given");
+  }
+  if (method != electrostatics::pme) return {method, 0, {}, 0.0};
+  if (!have_mesh_transforms()) {
+    throw std::invalid_argument(
+        "the atoms have charges, and this program was built without FFTW, which particle-mesh Ewald needs: install "
+        "Debian's libfftw3-dev (scripts/deps.sh build) and build again, or use --electrostatics cutoff");
+  }
+  return choose_pme(system.box, charges, input.settings.cutoff, values.pme_tolerance, values.settings.charges);
+}
+
 }  // namespace
 
 void add_options(CLI::App& app, options& values) {
   add_input_options(app, values);
   add_physics_options(app, values);
+  add_charge_options(app, values);
   add_output_options(app, values);
 }
 
@@ -175,6 +232,7 @@ run_input load_input(const CLI::App& app, const options& values) {
   } else {
     input.system = replicate(read_lammps_data(values.data), values.replicate);
   }
+  input.settings.charges = choose_electrostatics(app, values, input);
   return input;
 }
 

@@ -27,6 +27,9 @@ struct options {
   int3 replicate = {1, 1, 1};
   std::string kernels = "auto";
   bool progress = false;
+  std::string electrostatics = "auto";
+  double pme_tolerance = 1e-5;
+  bool barrier = false;
 };
 
 /// Adds all options to the program. The values are in `values` after app.parse, unchecked beyond single options.

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "md/electrostatics/ewald_parameters.hpp"
+
 namespace md {
 
 patch_grid make_grid(const box& box, const run_settings& settings) {
@@ -18,8 +20,9 @@ serial_driver::serial_driver(const atom_system& system, const run_settings& sett
       settings_(settings),
       kernels_(&kernels),
       grid_(make_grid(system.box, settings)),
-      table_(system.types, settings.cutoff),
+      table_(system.types, settings.cutoff, settings.charges),
       clock_(settings) {
+  make_electrostatics(system);
   distribute(system.atoms);
   settle_and_build();
   compute_forces(true);
@@ -30,12 +33,13 @@ serial_driver::serial_driver(const restart_state& state, const run_settings& set
       settings_(settings),
       kernels_(&kernels),
       grid_(make_grid(state.system.box, settings)),
-      table_(state.system.types, settings.cutoff),
+      table_(state.system.types, settings.cutoff, settings.charges),
       clock_(settings, state.steps_since_build),
       step_(state.step) {
   // Lists and the order of the atoms come from where the atoms were at the last build; then they go where they are now.
   std::vector<atom_record> held = state.system.atoms;
   for (std::size_t i = 0; i < held.size(); ++i) held[i].position = state.held_positions[i];
+  make_electrostatics(state.system);
   distribute(held);
   settle_and_build();
   const auto by_id = [](const atom_record& atom, std::int64_t id) { return atom.id < id; };
@@ -45,6 +49,12 @@ serial_driver::serial_driver(const restart_state& state, const run_settings& set
     }
   }
   compute_forces(true);
+}
+
+void serial_driver::make_electrostatics(const atom_system& system) {
+  if (settings_.charges.method != electrostatics::pme) return;
+  constant_sums_ = constant_sums(system.box, totals_of(system), settings_.charges);
+  pme_ = std::make_unique<pme_solver>(system.box, settings_.charges, charges_of(system.types));
 }
 
 void serial_driver::distribute(const std::vector<atom_record>& atoms) {
@@ -94,16 +104,27 @@ void serial_driver::compute_forces(bool sums_wanted) {
                                   patches_[static_cast<std::size_t>(work.b)].view(), table_, sums_wanted,
                                   work.a_forces.data(), b_forces);
   }
-  std::array<force_contribution, contributions_per_patch> contributions{};
+  if (pme_) {
+    std::vector<std::span<const vec4>> positions;
+    for (const patch& p : patches_) positions.push_back(p.positions());
+    reciprocal_sums_ = pme_->compute(positions, sums_wanted);
+  }
+  std::array<force_contribution, contributions_per_patch + 1> contributions{};
   for (int p = 0; p < grid_.size(); ++p) {
     std::size_t next = 0;
+    atom_span all{};
     for (const contribution_source& source : grid_.contributions(p)) {
       const pair_work& work = pairs_[static_cast<std::size_t>(source.patch * pair_kinds + source.kind)];
       const std::span<const atom_span> spans = work.list.touched(source.side);
       contributions[next++] = {source.side == 0 ? work.a_forces.data() : work.b_forces.data(), spans.data(),
                                spans.size()};
     }
-    patches_[static_cast<std::size_t>(p)].sum_forces(*kernels_, contributions);
+    if (pme_) {
+      const std::span<const vec4> forces = pme_->forces(static_cast<std::size_t>(p));
+      all.end = static_cast<std::uint32_t>(forces.size());
+      contributions[next++] = {forces.data(), &all, 1};
+    }
+    patches_[static_cast<std::size_t>(p)].sum_forces(*kernels_, {contributions.data(), next});
   }
 }
 
@@ -132,6 +153,10 @@ thermo_row serial_driver::thermo() const {
   pair_sums sums;
   for (const patch& p : patches_) mass_velocity_squared += p.mass_velocity_squared(frame_.masses);
   for (const pair_work& work : pairs_) sums += work.sums;
+  if (pme_) {
+    sums += reciprocal_sums_;
+    sums += constant_sums_;
+  }
   return make_thermo_row(step_, mass_velocity_squared, sums, atom_count_, frame_.box.volume());
 }
 

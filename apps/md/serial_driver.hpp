@@ -4,6 +4,7 @@
 
 #include <memory>
 
+#include "md/electrostatics/pme_solver.hpp"
 #include "md/files/restart.hpp"
 #include "md/forces/pair_list.hpp"
 #include "md/output/thermo.hpp"
@@ -45,6 +46,7 @@ class serial_driver {
     pair_sums sums;
   };
 
+  void make_electrostatics(const atom_system& system);
   void distribute(const std::vector<atom_record>& atoms);
   void exchange();
   void settle_and_build();
@@ -56,6 +58,9 @@ class serial_driver {
   const kernel_set* kernels_;
   patch_grid grid_;
   coefficient_table table_;
+  std::unique_ptr<pme_solver> pme_;  ///< none without it
+  pair_sums constant_sums_;          ///< of the charges, whatever the positions
+  pair_sums reciprocal_sums_;
   reneighbor_clock clock_;
   std::vector<patch> patches_;
   std::vector<pair_work> pairs_;  ///< pair (patch, kind) is at patch * pair_kinds + kind

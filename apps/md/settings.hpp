@@ -7,6 +7,21 @@
 
 namespace md {
 
+/// How the charges of the atoms act on each other.
+enum class electrostatics : std::int32_t {
+  none,    ///< there are no charges
+  cutoff,  ///< the plain Coulomb force up to the cutoff, as LAMMPS's `coul/cut`
+  pme      ///< all pairs and all periodic images, by smooth particle-mesh Ewald
+};
+
+struct electrostatics_settings {
+  electrostatics method = electrostatics::none;
+  // For pme only; chosen before the run, so that a restart has them.
+  std::int32_t order = 0;  ///< of the B-splines: 4, 6 or 8
+  int3 mesh{};             ///< points in each direction
+  double alpha = 0.0;      ///< width of the splitting, in 1/sigma
+};
+
 struct run_settings {
   double dt = 0.005;
   double cutoff = 2.5;
@@ -19,6 +34,7 @@ struct run_settings {
   int3 patches{};
   /// Least width of a patch; 0: twice cutoff + skin, where the lists are long enough to fill vectors.
   double patch_size = 0.0;
+  electrostatics_settings charges;
 
   double reach() const { return cutoff + skin; }
 };

@@ -13,6 +13,7 @@
 #include <fstream>
 #include <string_view>
 #include <unordered_map>
+#include <utility>
 
 #include "md/system/system_check.hpp"
 
@@ -141,7 +142,7 @@ class reader {
   /// Goes to the next line, which must have at least `least` words.
   void section_line(const char* section, std::int64_t index, std::int64_t count, std::size_t least, std::size_t most,
                     const char* expected) {
-    next_line();
+    if (!std::exchange(read_again_, false)) next_line();
     if (words_.empty()) {
       fail(fmt::format("the file ends after {} of {} lines of section {}", index, count, section));
     }
@@ -174,7 +175,8 @@ class reader {
     for (std::int64_t i = 0; i < types; ++i) {
       section_line("Pair Coeffs", i, types, 3, 3, "TYPE EPSILON SIGMA");
       type_parameters& parameters = system_.types[type_index(words_[0])];
-      parameters = {number<double>(words_[1], "epsilon"), number<double>(words_[2], "sigma")};
+      parameters.epsilon = number<double>(words_[1], "epsilon");
+      parameters.sigma = number<double>(words_[2], "sigma");
       if (parameters.epsilon < 0.0 || !(parameters.sigma > 0.0)) {
         fail(fmt::format("epsilon {} sigma {}; epsilon must be at least 0 and sigma larger than 0", parameters.epsilon,
                          parameters.sigma));
@@ -183,22 +185,64 @@ class reader {
     next_line();
   }
 
+  /// The style that the comment behind `Atoms` names, if it does.
+  std::string_view named_style() const {
+    const std::size_t comment = line_.find('#');
+    if (comment == std::string::npos) return {};
+    const words named = split(std::string_view(line_).substr(comment + 1));
+    return named.size() == 1 ? named[0] : std::string_view();
+  }
+
+  /// The next atom. The first line decides on the style where the comment does not.
+  void atom_line(std::int64_t index) {
+    if (!charged_ && !atomic_) {
+      next_line();
+      charged_ = words_.size() == 6 || words_.size() == 9;
+      atomic_ = !charged_;
+      read_again_ = true;
+    }
+    const std::size_t least = charged_ ? 6 : 5;
+    section_line("Atoms", index, declared_atoms_, least, least + 3,
+                 charged_ ? "ID TYPE CHARGE X Y Z' or 'ID TYPE CHARGE X Y Z IX IY IZ"
+                          : "ID TYPE X Y Z' or 'ID TYPE X Y Z IX IY IZ");
+    if (words_.size() != least && words_.size() != least + 3) {
+      fail(fmt::format("{} numbers for an atom; expected {} ({}) or {} (with image flags)", words_.size(), least,
+                       charged_ ? "ID TYPE CHARGE X Y Z" : "ID TYPE X Y Z", least + 3));
+    }
+  }
+
+  /// The charge belongs to the type: the first atom sets it.
+  void read_charge(const atom_record& atom) {
+    const auto charge = number<double>(words_[2], "charge");
+    const auto type = static_cast<std::size_t>(atom.type);
+    first_of_type_.resize(system_.types.size());
+    if (first_of_type_[type] == 0) {
+      first_of_type_[type] = atom.id;
+      system_.types[type].charge = charge;
+    } else if (system_.types[type].charge != charge) {
+      fail(fmt::format("atom {} of type {} has charge {}, but atom {} of that type has {}; give atoms with another "
+                       "charge a type of their own",
+                       atom.id, type + 1, charge, first_of_type_[type], system_.types[type].charge));
+    }
+  }
+
   void read_atoms() {
     if (declared_atoms_ == 0) fail("section Atoms before a line 'N atoms'");
     if (!system_.atoms.empty()) fail("a second section Atoms");
+    charged_ = named_style() == "charge";
+    atomic_ = named_style() == "atomic";
     place_.reserve(static_cast<std::size_t>(std::min<std::int64_t>(declared_atoms_, 1 << 24)));
     for (std::int64_t i = 0; i < declared_atoms_; ++i) {
-      section_line("Atoms", i, declared_atoms_, 5, 8, "ID TYPE X Y Z' or 'ID TYPE X Y Z IX IY IZ");
-      if (words_.size() != 5 && words_.size() != 8) {
-        fail(fmt::format("{} numbers for an atom; expected 5 (ID TYPE X Y Z) or 8 (with image flags)", words_.size()));
-      }
+      atom_line(i);
       atom_record atom;
       atom.id = number<std::int64_t>(words_[0], "atom id");
       if (atom.id < 1) fail(fmt::format("atom id {}; it must be at least 1", atom.id));
       atom.type = static_cast<std::int32_t>(type_index(words_[1]));
+      const std::size_t first = charged_ ? 3 : 2;
+      if (charged_) read_charge(atom);
       for (std::size_t d = 0; d < 3; ++d) {
-        atom.position[d] = number<double>(words_[2 + d], "coordinate");
-        if (words_.size() == 8) atom.image[d] = number<std::int32_t>(words_[5 + d], "image flag");
+        atom.position[d] = number<double>(words_[first + d], "coordinate");
+        if (words_.size() == first + 6) atom.image[d] = number<std::int32_t>(words_[first + 3 + d], "image flag");
       }
       if (!place_.emplace(atom.id, system_.atoms.size()).second) {
         fail(fmt::format("atom id {} appears a second time", atom.id));
@@ -245,6 +289,10 @@ class reader {
   std::int64_t line_number_ = 0;
   words words_;
   std::int64_t declared_atoms_ = 0;
+  bool charged_ = false;     ///< atom_style charge
+  bool atomic_ = false;      ///< atom_style atomic
+  bool read_again_ = false;  ///< the line is still to be used by section_line
+  std::vector<std::int64_t> first_of_type_;  ///< id of the atom that set the type's charge; 0: none yet
   std::unordered_map<std::int64_t, std::size_t> place_;
   atom_system system_;
 };
@@ -263,8 +311,11 @@ atom_system read_lammps_data(const std::filesystem::path& file) {
 }
 
 void write_lammps_data(std::ostream& out, const atom_system& system) {
-  fmt::print(out, "LAMMPS data file, atom_style atomic, units lj\n\n{} atoms\n{} atom types\n\n", system.atoms.size(),
-             system.masses.size());
+  const bool charged =
+      std::any_of(system.types.begin(), system.types.end(), [](const auto& type) { return type.charge != 0.0; });
+  const char* const style = charged ? "charge" : "atomic";
+  fmt::print(out, "LAMMPS data file, atom_style {}, units lj\n\n{} atoms\n{} atom types\n\n", style,
+             system.atoms.size(), system.masses.size());
   for (std::size_t d = 0; d < 3; ++d) {
     const char axis = static_cast<char>('x' + d);
     fmt::print(out, "{} {} {}lo {}hi\n", system.box.low[d], system.box.high[d], axis, axis);
@@ -275,9 +326,11 @@ void write_lammps_data(std::ostream& out, const atom_system& system) {
   for (std::size_t t = 0; t < system.types.size(); ++t) {
     fmt::print(out, "{} {} {}\n", t + 1, system.types[t].epsilon, system.types[t].sigma);
   }
-  fmt::print(out, "\nAtoms # atomic\n\n");
+  fmt::print(out, "\nAtoms # {}\n\n", style);
   for (const atom_record& atom : system.atoms) {
-    fmt::print(out, "{} {} {} {}\n", atom.id, atom.type + 1, fmt::join(atom.position, " "), fmt::join(atom.image, " "));
+    fmt::print(out, "{} {} ", atom.id, atom.type + 1);
+    if (charged) fmt::print(out, "{} ", system.types[static_cast<std::size_t>(atom.type)].charge);
+    fmt::print(out, "{} {}\n", fmt::join(atom.position, " "), fmt::join(atom.image, " "));
   }
   fmt::print(out, "\nVelocities\n\n");
   for (const atom_record& atom : system.atoms) {

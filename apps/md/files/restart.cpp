@@ -12,13 +12,15 @@
 #include <stdexcept>
 #include <type_traits>
 
+#include "md/electrostatics/b_spline.hpp"
+#include "md/electrostatics/charge_mesh.hpp"
 #include "md/system/system_check.hpp"
 
 namespace md {
 namespace {
 
 constexpr std::array<char, 8> magic = {'T', 'R', 'I', 'M', 'D', 'R', 'S', 'T'};
-constexpr std::uint32_t version = 1;
+constexpr std::uint32_t version = 2;
 constexpr std::uint32_t byte_order_mark = 0x01020304;
 
 struct file_header {
@@ -39,8 +41,13 @@ struct file_header {
   std::int32_t check_displacement;
   int3 patches;
   std::array<char, 12> kernels;
+  std::int32_t electrostatics;
+  std::int32_t pme_order;
+  int3 pme_mesh;
+  std::int32_t unused;
+  double pme_alpha;
 };
-static_assert(std::is_trivially_copyable_v<file_header> && sizeof(file_header) == 152);
+static_assert(std::is_trivially_copyable_v<file_header> && sizeof(file_header) == 184);
 
 struct file_atom {
   std::int64_t id;
@@ -83,6 +90,19 @@ T take(const char*& from) {
   return value;
 }
 
+std::string problem_of(const electrostatics_settings& charges, double cutoff) {
+  if (charges.method != electrostatics::pme) return {};
+  const int3& mesh = charges.mesh;
+  if (is_spline_order(charges.order) && std::min({mesh[0], mesh[1], mesh[2]}) >= 1 &&
+      std::max({mesh[0], mesh[1], mesh[2]}) <= most_mesh_points && charges.alpha > 0.0 && charges.alpha * cutoff <= 6.0) {
+    return {};
+  }
+  return fmt::format(
+      "has particle-mesh Ewald of order {} with mesh {} and alpha {}; expected order 4, 6 or 8, 1 to {} points in each "
+      "direction, and an alpha from 0 to 6/cutoff",
+      charges.order, fmt::join(mesh, " "), charges.alpha, most_mesh_points);
+}
+
 // The checksum finds damage, not a program that wrote something else.
 std::string problem_of(const restart_state& state) {
   const run_settings& settings = state.settings;
@@ -105,6 +125,7 @@ std::string problem_of(const restart_state& state) {
       if (!std::isfinite(each))
         return fmt::format("has the position {} of atom {} at the last list build; it must be finite", each,
                            state.system.atoms[i].id);
+  if (std::string problem = problem_of(settings.charges, settings.cutoff); !problem.empty()) return problem;
   return problem_of(state.system);
 }
 
@@ -155,6 +176,11 @@ void write_restart(const std::filesystem::path& file, const restart_state& state
   header.check_displacement = state.settings.check_displacement ? 1 : 0;
   header.patches = state.settings.patches;
   state.kernels.copy(header.kernels.data(), header.kernels.size() - 1);
+  const electrostatics_settings& charges = state.settings.charges;
+  header.electrostatics = static_cast<std::int32_t>(charges.method);
+  header.pme_order = charges.order;
+  header.pme_mesh = charges.mesh;
+  header.pme_alpha = charges.alpha;
 
   std::vector<char> body;
   body.reserve(state.system.atoms.size() * sizeof(file_atom));
@@ -213,6 +239,10 @@ restart_state read_restart(const std::filesystem::path& file) {
   state.settings.reneighbor_every = header.reneighbor_every;
   state.settings.check_displacement = header.check_displacement != 0;
   state.settings.patches = header.patches;
+  if (header.electrostatics < 0 || header.electrostatics > static_cast<std::int32_t>(electrostatics::pme))
+    fail(file, fmt::format("has electrostatics {}; expected 0 to 2", header.electrostatics));
+  state.settings.charges = {static_cast<electrostatics>(header.electrostatics), header.pme_order, header.pme_mesh,
+                            header.pme_alpha};
   header.kernels.back() = '\0';
   state.kernels = header.kernels.data();
   state.step = header.step;

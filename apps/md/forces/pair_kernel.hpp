@@ -1,5 +1,5 @@
-// The hot loops, once per instruction set: Lennard-Jones forces over a neighbour list, the distance test that builds
-// the list, and the sum of a patch's contributions.
+// The hot loops, once per instruction set: Lennard-Jones and Coulomb forces over a neighbour list, the distance test
+// that builds the list, and the sum of a patch's contributions.
 //
 // The variants (generic, avx2, avx512) are separate translation units chosen at run time. They add in different orders,
 // so results differ between variants by rounding; for one variant they depend only on the input, which makes a
@@ -14,6 +14,7 @@
 #include <string_view>
 
 #include "md/forces/coefficients.hpp"
+#include "md/forces/screened_coulomb.hpp"
 
 namespace md {
 
@@ -42,6 +43,7 @@ struct pair_job {
   const std::uint32_t* neighbours;  ///< 4 * index of the atom in b, that is its offset in doubles
   const pair_coefficient* coefficients;
   double shift[3];  ///< added to b's positions
+  const screened_coulomb* coulomb;  ///< null if there are no charges
 };
 
 /// The positions of patch b in clusters of eight consecutive atoms, coordinates apart; filled up with far-away atoms.

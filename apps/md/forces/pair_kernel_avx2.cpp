@@ -40,6 +40,7 @@ struct avx2_lanes {
   static vector mul(vector a, vector b) { return _mm256_mul_pd(a, b); }
   static vector multiply_add(vector a, vector b, vector c) { return _mm256_fmadd_pd(a, b, c); }
   static vector multiply_sub(vector a, vector b, vector c) { return _mm256_fmsub_pd(a, b, c); }
+  static vector square_root(vector v) { return _mm256_sqrt_pd(v); }
   static vector reciprocal_where_less(vector v, vector limit) {
     return _mm256_and_pd(_mm256_cmp_pd(v, limit, _CMP_LT_OQ), _mm256_div_pd(_mm256_set1_pd(1.0), v));
   }

@@ -21,6 +21,7 @@ struct avx512_lanes {
   static vector mul(vector a, vector b) { return _mm512_mul_pd(a, b); }
   static vector multiply_add(vector a, vector b, vector c) { return _mm512_fmadd_pd(a, b, c); }
   static vector multiply_sub(vector a, vector b, vector c) { return _mm512_fmsub_pd(a, b, c); }
+  static vector square_root(vector v) { return _mm512_sqrt_pd(v); }
   static vector reciprocal_where_less(vector v, vector limit) {
     return _mm512_maskz_div_pd(_mm512_cmp_pd_mask(v, limit, _CMP_LT_OQ), _mm512_set1_pd(1.0), v);
   }

@@ -16,6 +16,7 @@ struct scalar_lanes {
   static vector mul(vector a, vector b) { return a * b; }
   static vector multiply_add(vector a, vector b, vector c) { return a * b + c; }
   static vector multiply_sub(vector a, vector b, vector c) { return a * b - c; }
+  static vector square_root(vector v) { return __builtin_sqrt(v); }
   static vector reciprocal_where_less(vector v, vector limit) { return v < limit ? 1.0 / v : 0.0; }
 
   static void load_transposed(const double* base, const std::uint32_t* j, vector& x, vector& y, vector& z) {

@@ -10,7 +10,17 @@
 
 namespace md::kernel {
 
-template <class lanes, bool with_sums>
+/// The polynomial at u, its coefficients from the highest power on.
+template <class lanes>
+typename lanes::vector polynomial(const double* coefficients, std::uint32_t terms, typename lanes::vector u) {
+  typename lanes::vector value = lanes::broadcast(coefficients[0]);
+  for (std::uint32_t k = 1; k < terms; ++k) {
+    value = lanes::multiply_add(value, u, lanes::broadcast(coefficients[k]));
+  }
+  return value;
+}
+
+template <class lanes, bool with_sums, bool with_charges>
 pair_sums pair_loop(const pair_job& job) {
   using vector = typename lanes::vector;
   vector energy = lanes::zero();
@@ -39,8 +49,26 @@ pair_sums pair_loop(const pair_job& job) {
       const vector r2 = lanes::multiply_add(dx, dx, lanes::multiply_add(dy, dy, lanes::mul(dz, dz)));
       const vector inverse_r2 = lanes::reciprocal_where_less(r2, cutoff_squared);
       const vector inverse_r6 = lanes::mul(lanes::mul(inverse_r2, inverse_r2), inverse_r2);
-      const vector r_times_force = lanes::mul(inverse_r6, lanes::multiply_sub(force12, inverse_r6, force6));
-      const vector force_over_r = lanes::mul(r_times_force, inverse_r2);
+      vector r_times_force = lanes::mul(inverse_r6, lanes::multiply_sub(force12, inverse_r6, force6));
+      vector force_over_r = lanes::mul(r_times_force, inverse_r2);
+      if constexpr (with_charges) {
+        const screened_coulomb& coulomb = *job.coulomb;
+        const vector charges = lanes::broadcast(coefficient.charges);
+        const vector inverse_r = lanes::square_root(inverse_r2);
+        // 0 where 1/r^2 is, so that the polynomial stays small there and its value counts for nothing.
+        const vector r = lanes::mul(r2, inverse_r);
+        const vector u = lanes::multiply_sub(lanes::broadcast(coulomb.scale), lanes::mul(r, r), lanes::broadcast(1.0));
+        const vector force = polynomial<lanes>(coulomb.force, coulomb.terms, u);
+        const vector coulomb_over_r = lanes::mul(lanes::mul(charges, inverse_r),
+                                                 lanes::sub(inverse_r2, lanes::mul(r, force)));
+        force_over_r = lanes::add(force_over_r, coulomb_over_r);
+        if constexpr (with_sums) {
+          const vector smooth = polynomial<lanes>(coulomb.energy, coulomb.terms, u);
+          r_times_force = lanes::multiply_add(coulomb_over_r, lanes::mul(r, r), r_times_force);
+          energy = lanes::multiply_add(lanes::mul(charges, inverse_r),
+                                       lanes::sub(lanes::broadcast(1.0), lanes::mul(r, smooth)), energy);
+        }
+      }
       const vector fx = lanes::mul(dx, force_over_r);
       const vector fy = lanes::mul(dy, force_over_r);
       const vector fz = lanes::mul(dz, force_over_r);
@@ -62,12 +90,16 @@ pair_sums pair_loop(const pair_job& job) {
 
 template <class lanes>
 void forces(const pair_job& job) {
-  pair_loop<lanes, false>(job);
+  if (job.coulomb == nullptr) {
+    pair_loop<lanes, false, false>(job);
+  } else {
+    pair_loop<lanes, false, true>(job);
+  }
 }
 
 template <class lanes>
 pair_sums forces_and_sums(const pair_job& job) {
-  return pair_loop<lanes, true>(job);
+  return job.coulomb == nullptr ? pair_loop<lanes, true, false>(job) : pair_loop<lanes, true, true>(job);
 }
 
 template <class lanes>

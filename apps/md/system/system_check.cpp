@@ -11,6 +11,8 @@ namespace {
 
 /// Box lengths that an atom may have travelled: with them the counters of box::wrap stay in their range.
 constexpr double most_turns = 1 << 29;
+/// Squares and sums of such charges are far from the limits of a double.
+constexpr double most_charge = 1e6;
 
 std::string problem_of_atom(const atom_record& atom, const box& inside, std::size_t types) {
   if (atom.id < 1) return fmt::format("atom id {}; it must be at least 1", atom.id);
@@ -45,6 +47,10 @@ std::string problem_of(const atom_system& system) {
       return fmt::format(
           "atom type {} has mass {}, epsilon {} and sigma {}; the mass must be larger than 0, the others at least 0",
           t + 1, system.masses[t], of.epsilon, of.sigma);
+    }
+    if (!(std::abs(of.charge) <= most_charge)) {
+      return fmt::format("atom type {} has charge {}; expected a number from {} to {}", t + 1, of.charge, -most_charge,
+                         most_charge);
     }
   }
   for (const atom_record& atom : system.atoms)
