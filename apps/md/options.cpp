@@ -118,6 +118,10 @@ void add_charge_options(CLI::App& app, options& values) {
   app.add_option("--pme-alpha", charges.alpha, "Ewald's splitting, in 1/sigma [by tolerance]")
       ->type_name("A")
       ->check(positive());
+  app.add_option("--pme-slabs", values.pme_slabs,
+                 "objects that the mesh is cut into; results do not depend on it [PEs]")
+      ->type_name("N")
+      ->check(at_least<int>(1));
 }
 
 void add_output_options(CLI::App& app, options& values) {
@@ -144,6 +148,7 @@ void add_output_options(CLI::App& app, options& values) {
   app.add_option("--restart-every", values.restart_every, "also write the restart file every N steps")
       ->type_name("N")
       ->check(at_least<std::int64_t>(1));
+  app.add_flag("--barrier", values.barrier, "patches wait for each other after every step");
   app.add_flag("--progress", values.progress, "show a progress line on standard error");
 }
 

@@ -29,6 +29,7 @@ struct options {
   bool progress = false;
   std::string electrostatics = "auto";
   double pme_tolerance = 1e-5;
+  int pme_slabs = 0;  ///< 0: one for each PE
   bool barrier = false;
 };
 

@@ -27,7 +27,8 @@ spline_weights spline_at(double fraction, int order) {
       v[at] = factor * ((fraction + j) * v[at] + (j == 0 ? 0.0 : (n - fraction - j) * v[at - 1]));
     }
   }
-  for (int j = 0; j < order; ++j) result.value[static_cast<std::size_t>(order - 1 - j)] = v[static_cast<std::size_t>(j)];
+  for (int j = 0; j < order; ++j)
+    result.value[static_cast<std::size_t>(order - 1 - j)] = v[static_cast<std::size_t>(j)];
   return result;
 }
 

@@ -1,12 +1,11 @@
-// See mesh_transforms.hpp. Plans are estimated, never measured: a measured plan could be another one in another process,
-// with other roundings.
+// See mesh_transforms.hpp. Plans are estimated, never measured: a measured plan could be another one in another
+// process, with other roundings.
 #include "md/electrostatics/mesh_transforms.hpp"
 
 #include <fftw3.h>
 
 #include <mutex>
 #include <new>
-
 
 namespace md {
 namespace {

@@ -220,9 +220,10 @@ class reader {
       first_of_type_[type] = atom.id;
       system_.types[type].charge = charge;
     } else if (system_.types[type].charge != charge) {
-      fail(fmt::format("atom {} of type {} has charge {}, but atom {} of that type has {}; give atoms with another "
-                       "charge a type of their own",
-                       atom.id, type + 1, charge, first_of_type_[type], system_.types[type].charge));
+      fail(
+          fmt::format("atom {} of type {} has charge {}, but atom {} of that type has {}; give atoms with another "
+                      "charge a type of their own",
+                      atom.id, type + 1, charge, first_of_type_[type], system_.types[type].charge));
     }
   }
 
@@ -289,9 +290,9 @@ class reader {
   std::int64_t line_number_ = 0;
   words words_;
   std::int64_t declared_atoms_ = 0;
-  bool charged_ = false;     ///< atom_style charge
-  bool atomic_ = false;      ///< atom_style atomic
-  bool read_again_ = false;  ///< the line is still to be used by section_line
+  bool charged_ = false;                     ///< atom_style charge
+  bool atomic_ = false;                      ///< atom_style atomic
+  bool read_again_ = false;                  ///< the line is still to be used by section_line
   std::vector<std::int64_t> first_of_type_;  ///< id of the atom that set the type's charge; 0: none yet
   std::unordered_map<std::int64_t, std::size_t> place_;
   atom_system system_;

@@ -2,8 +2,9 @@
 //
 // Understood: comments (#), `N atoms`, `N atom types`, `lo hi xlo xhi` and its like for y and z, and the sections
 // Masses, Pair Coeffs (epsilon, sigma), Atoms (id type x y z, or id type charge x y z; optional image flags),
-// Velocities. `Atoms # charge` names the style; without a comment the first atom shows it. A section Masses is required,
-// as in LAMMPS. All atoms of a type have the same charge. Anything else (bonds, tilted boxes, other atom styles) is an error, never skipped.
+// Velocities. `Atoms # charge` names the style; without a comment the first atom shows it. A section Masses is
+// required, as in LAMMPS. All atoms of a type have the same charge. Anything else (bonds, tilted boxes, other atom
+// styles) is an error, never skipped.
 #pragma once
 
 #include <filesystem>

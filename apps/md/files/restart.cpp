@@ -94,7 +94,8 @@ std::string problem_of(const electrostatics_settings& charges, double cutoff) {
   if (charges.method != electrostatics::pme) return {};
   const int3& mesh = charges.mesh;
   if (is_spline_order(charges.order) && std::min({mesh[0], mesh[1], mesh[2]}) >= 1 &&
-      std::max({mesh[0], mesh[1], mesh[2]}) <= most_mesh_points && charges.alpha > 0.0 && charges.alpha * cutoff <= 6.0) {
+      std::max({mesh[0], mesh[1], mesh[2]}) <= most_mesh_points && charges.alpha > 0.0 &&
+      charges.alpha * cutoff <= 6.0) {
     return {};
   }
   return fmt::format(

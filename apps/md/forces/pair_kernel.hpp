@@ -42,7 +42,7 @@ struct pair_job {
   std::size_t run_count;
   const std::uint32_t* neighbours;  ///< 4 * index of the atom in b, that is its offset in doubles
   const pair_coefficient* coefficients;
-  double shift[3];  ///< added to b's positions
+  double shift[3];                  ///< added to b's positions
   const screened_coulomb* coulomb;  ///< null if there are no charges
 };
 

@@ -53,20 +53,19 @@ pair_sums pair_loop(const pair_job& job) {
       vector force_over_r = lanes::mul(r_times_force, inverse_r2);
       if constexpr (with_charges) {
         const screened_coulomb& coulomb = *job.coulomb;
-        const vector charges = lanes::broadcast(coefficient.charges);
         const vector inverse_r = lanes::square_root(inverse_r2);
-        // 0 where 1/r^2 is, so that the polynomial stays small there and its value counts for nothing.
+        const vector charges_over_r = lanes::mul(lanes::broadcast(coefficient.charges), inverse_r);
+        // 0 where 1/r^2 is, so that the polynomials stay small there and their values count for nothing.
         const vector r = lanes::mul(r2, inverse_r);
-        const vector u = lanes::multiply_sub(lanes::broadcast(coulomb.scale), lanes::mul(r, r), lanes::broadcast(1.0));
+        const vector inside_r2 = lanes::mul(r, r);
+        const vector u = lanes::multiply_sub(lanes::broadcast(coulomb.scale), inside_r2, lanes::broadcast(1.0));
         const vector force = polynomial<lanes>(coulomb.force, coulomb.terms, u);
-        const vector coulomb_over_r = lanes::mul(lanes::mul(charges, inverse_r),
-                                                 lanes::sub(inverse_r2, lanes::mul(r, force)));
-        force_over_r = lanes::add(force_over_r, coulomb_over_r);
+        const vector screened = lanes::multiply_add(r, force, inverse_r2);
+        force_over_r = lanes::multiply_add(charges_over_r, screened, force_over_r);
         if constexpr (with_sums) {
           const vector smooth = polynomial<lanes>(coulomb.energy, coulomb.terms, u);
-          r_times_force = lanes::multiply_add(coulomb_over_r, lanes::mul(r, r), r_times_force);
-          energy = lanes::multiply_add(lanes::mul(charges, inverse_r),
-                                       lanes::sub(lanes::broadcast(1.0), lanes::mul(r, smooth)), energy);
+          r_times_force = lanes::multiply_add(lanes::mul(charges_over_r, screened), inside_r2, r_times_force);
+          energy = lanes::multiply_add(charges_over_r, lanes::multiply_add(r, smooth, lanes::broadcast(1.0)), energy);
         }
       }
       const vector fx = lanes::mul(dx, force_over_r);

@@ -175,7 +175,8 @@ pair_sums pair_list::compute(const kernel_set& kernels, const patch_view& a, con
   std::fill(b_forces + b.atoms, b_forces + b.atoms + padding_atoms, vec4{});
   const pair_job job{&a.positions->x,    &b.positions->x, &a_forces->x,
                      &b_forces->x,       runs_.data(),    runs_.size(),
-                     neighbours_.data(), table.data(),    {shift_[0], shift_[1], shift_[2]}, table.coulomb()};
+                     neighbours_.data(), table.data(),    {shift_[0], shift_[1], shift_[2]},
+                     table.coulomb()};
   if (sums_wanted) return kernels.forces_and_sums(job);
   kernels.forces(job);
   return {};

@@ -91,9 +91,9 @@ screened_coulomb make_screened_coulomb(double alpha, double cutoff) {
   const std::vector<long double> powers = powers_of(series, terms);
   result.terms = static_cast<std::uint32_t>(terms);
   for (std::size_t power = 0; power < terms; ++power) {
-    result.energy[terms - 1 - power] = static_cast<double>(powers[power]);
+    result.energy[terms - 1 - power] = static_cast<double>(-powers[power]);
     if (power == 0) continue;
-    result.force[terms - power] = static_cast<double>(-2.0L * static_cast<long double>(result.scale) *
+    result.force[terms - power] = static_cast<double>(2.0L * static_cast<long double>(result.scale) *
                                                       static_cast<long double>(power) * powers[power]);
   }
   return result;

@@ -16,9 +16,9 @@ namespace md {
 struct screened_coulomb {
   static constexpr std::uint32_t most_terms = 48;
   double scale = 0.0;
-  std::uint32_t terms = 0;  ///< of each polynomial
-  double energy[most_terms] = {};  ///< g
-  double force[most_terms] = {};   ///< -2 g'
+  std::uint32_t terms = 0;         ///< of each polynomial
+  double energy[most_terms] = {};  ///< -g
+  double force[most_terms] = {};   ///< 2 g'
 };
 
 /// Ewald's splitting with this alpha; alpha = 0: the plain Coulomb interaction. The polynomials are exact to 1e-12 of

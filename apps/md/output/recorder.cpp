@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstdio>
 
+#include "md/electrostatics/mesh_rows.hpp"
 #include "md/parallel/patch_object.hpp"
 #include "os/clock.hpp"
 
@@ -35,14 +36,28 @@ void recorder::pair_total(const step_value<pair_sums>& total) {
   print_complete_rows();
 }
 
+void recorder::reciprocal_sums(std::int64_t step, int first_row, const tri::buffer<pair_sums>& sums) {
+  thermo_parts& parts = rows_[step];
+  parts.mesh_rows.resize(static_cast<std::size_t>(the_world->long_range().mesh().points[1]));
+  std::ranges::copy(sums, parts.mesh_rows.begin() + first_row);
+  parts.rows_there += sums.size();
+  print_complete_rows();
+}
+
 void recorder::print_complete_rows() {
   while (!rows_.empty()) {
     const auto& [step, parts] = *rows_.begin();
     if (!parts.mass_velocity_squared || !parts.pairs) return;
+    pair_sums sums = *parts.pairs;
+    if (the_world->has_long_range()) {
+      if (parts.rows_there != static_cast<std::size_t>(the_world->long_range().mesh().points[1])) return;
+      sums += total_of_rows(parts.mesh_rows);
+      sums += the_world->constant_sums();
+    }
     erase_progress();
     if (step == the_world->plan().first) fmt::print("{}\n", thermo_header());
     const thermo_row row =
-        make_thermo_row(step, *parts.mass_velocity_squared, *parts.pairs, atom_count_, the_world->box().volume());
+        make_thermo_row(step, *parts.mass_velocity_squared, sums, atom_count_, the_world->box().volume());
     fmt::print("{}\n", format_thermo(row, files_.thermo_digits));
     std::fflush(stdout);
     rows_.erase(rows_.begin());
@@ -86,9 +101,14 @@ void recorder::write_restart_file(std::int64_t step, snapshot_parts& parts) {
 
 void recorder::displacement(const step_maximum& largest) {
   const reneighbor_clock clock(the_world->settings());
-  const int build = clock.too_far(largest.value) ? 1 : 0;
+  answer_patches(largest.step, clock.too_far(largest.value) ? 1 : 0);
+}
+
+void recorder::step_ended(const step_maximum& step) { answer_patches(step.step, 0); }
+
+void recorder::answer_patches(std::int64_t step, int answer) {
   for (int p = 0; p < the_world->grid().size(); ++p) {
-    patches_[the_world->patch_index(p)].send<&patch_object::decision>(largest.step, build);
+    patches_[the_world->patch_index(p)].send<&patch_object::decision>(step, answer);
   }
 }
 

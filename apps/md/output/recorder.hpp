@@ -59,6 +59,10 @@ class recorder : public tri::object<recorder> {
   int connect(const tri::array<patch_object>& patches, std::int64_t atoms);
   void kinetic_total(const step_value<double>& total);
   void pair_total(const step_value<pair_sums>& total);
+  /// Energy and virial of some rows of the charge mesh.
+  void reciprocal_sums(std::int64_t step, int first_row, const tri::buffer<pair_sums>& sums);
+  /// Every patch has done the step: the next one may begin.
+  void step_ended(const step_maximum& step);
   /// The atoms of one patch; with where they were held at the last list build if the step writes a restart.
   void snapshot(std::int64_t step, std::int32_t steps_since_build, const tri::buffer<atom_record>& atoms,
                 const tri::buffer<vec3>& held);
@@ -72,6 +76,8 @@ class recorder : public tri::object<recorder> {
   struct thermo_parts {
     std::optional<double> mass_velocity_squared;
     std::optional<pair_sums> pairs;
+    std::vector<pair_sums> mesh_rows;
+    std::size_t rows_there = 0;
   };
   struct snapshot_parts {
     int patches = 0;
@@ -80,6 +86,7 @@ class recorder : public tri::object<recorder> {
     std::vector<vec3> held;
   };
   void print_complete_rows();
+  void answer_patches(std::int64_t step, int answer);
   void write_frame(std::int64_t step, const std::vector<atom_record>& atoms);
   void write_restart_file(std::int64_t step, snapshot_parts& parts);
   void erase_progress();

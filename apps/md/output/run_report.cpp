@@ -44,8 +44,10 @@ std::string format_report(const run_report& report) {
   text += section("Pair", report, [](const pe_report& pe, double) { return pe.pair_seconds; });
   text += section("Neigh", report, [](const pe_report& pe, double) { return pe.build_seconds; });
   text += section("Patch", report, [](const pe_report& pe, double) { return pe.patch_seconds; });
+  if (std::any_of(report.pes.begin(), report.pes.end(), [](const pe_report& pe) { return pe.mesh_seconds > 0.0; }))
+    text += section("Mesh", report, [](const pe_report& pe, double) { return pe.mesh_seconds; });
   text += section("Messages", report, [](const pe_report& pe, double total) {
-    return std::max(0.0, total - pe.pair_seconds - pe.build_seconds - pe.patch_seconds);
+    return std::max(0.0, total - pe.pair_seconds - pe.build_seconds - pe.patch_seconds - pe.mesh_seconds);
   });
   std::uint64_t messages = 0;
   std::uint64_t bytes = 0;

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "md/output/recorder.hpp"
+#include "md/parallel/pme_slab.hpp"
 #include "os/clock.hpp"
 
 namespace md {
@@ -24,7 +25,8 @@ class patch_timer {
 
 }  // namespace
 
-patch_object::patch_object(const tri::group<proxies>& proxies, const tri::element_ref<recorder>& output)
+patch_object::patch_object(const tri::group<proxies>& proxies, const tri::array<pme_slab>& slabs,
+                           const tri::element_ref<recorder>& output)
     : world_(*the_world),
       proxies_(proxies),
       own_proxies_(&proxies.local()),
@@ -32,7 +34,10 @@ patch_object::patch_object(const tri::group<proxies>& proxies, const tri::elemen
       number_(world_.grid().index({this_index()[2], this_index()[1], this_index()[0]})),
       clock_(world_.settings(), world_.steps_since_build()),
       step_(world_.plan().first),
-      neighbours_(world_.grid().neighbours(number_)) {
+      neighbours_(world_.grid().neighbours(number_)),
+      slabs_(slabs) {
+  if (world_.has_long_range()) near_slabs_ = world_.long_range().slabs_near(number_);
+  parts_.resize(near_slabs_.size());
   const auto contributions = world_.grid().contributions(number_);
   for (std::size_t c = 0; c < contributions.size(); ++c) {
     const int pe = world_.pair_pe(contributions[c].patch, contributions[c].kind);
@@ -60,7 +65,8 @@ tri::task<std::int64_t> patch_object::start() {
   atoms_.settle(world_.grid().low_corner(number_), world_.grid().width());
   const bool from_restart = world_.plan().continued;
   send_positions({step_, true, !from_restart});
-  co_await when_n<&patch_object::forces>(sources_.size(), step_);
+  if (!from_restart) send_charges({step_, true, true});
+  co_await forces_of_step();
   if (from_restart) {
     // The lists are those of the last build; now the atoms go where they are.
     std::ranges::sort(present_);
@@ -70,7 +76,8 @@ tri::task<std::int64_t> patch_object::start() {
     }
     present_ = {};
     send_positions({step_, false, true});
-    co_await when_n<&patch_object::forces>(sources_.size(), step_);
+    send_charges({step_, false, true});
+    co_await forces_of_step();
   }
   sum_forces();
   report_step(true);
@@ -98,15 +105,27 @@ tri::task<std::int64_t> patch_object::run() {
     }
     const bool sums = world_.plan().thermo(step_);
     send_positions({step_, build, sums});
-    co_await when_n<&patch_object::forces>(sources_.size(), step_);
+    send_charges({step_, build, sums});
+    co_await forces_of_step();
     {
       patch_timer timer(*own_proxies_);
       sum_forces();
       atoms_.second_half_step(world_.settings().dt, world_.masses());
     }
     report_step(sums);
+    if (world_.barrier()) {
+      contribute(step_maximum{step_, 0.0}, tri::maximum, tri::to<&recorder::step_ended>(output_));
+      co_await when<&patch_object::decision>(step_);
+    }
   }
   co_return builds;
+}
+
+tri::task<> patch_object::forces_of_step() {
+  co_await when_n<&patch_object::forces>(sources_.size(), step_);
+  if (!std::exchange(charges_sent_, false)) co_return;
+  co_await when_n<&patch_object::potential>(near_slabs_.size(), step_);
+  interpolate();
 }
 
 tri::task<> patch_object::exchange_atoms() {
@@ -145,6 +164,39 @@ void patch_object::send_positions(const step_kind& kind) {
   }
 }
 
+void patch_object::send_charges(const step_kind& kind) {
+  if (!world_.has_long_range()) return;
+  charges_sent_ = true;
+  patch_timer timer(*own_proxies_);
+  const long_range& mesh = world_.long_range();
+  block_ = touched_block(mesh.mesh(), atoms_.positions());
+  if (atoms_.size() != 0) mesh.check_near(number_, block_);
+  mesh_values_.resize(block_.points());
+  spread_charges(mesh.mesh(), atoms_.positions(), world_.charges(), block_, mesh_values_.data());
+  for (std::size_t i = 0; i < near_slabs_.size(); ++i) {
+    const mesh_range planes = mesh.planes(near_slabs_[i]);
+    const std::size_t points = points_in(block_, mesh.mesh().points[2], planes);
+    tri::buffer<double> part = std::exchange(parts_[i], {});
+    if (part.size() != points) part = points == 0 ? tri::buffer<double>() : tri::buffer<double>(points);
+    copy_out(block_, mesh.mesh().points[2], planes, mesh_values_.data(), part.data());
+    slabs_(near_slabs_[i]).send<&pme_slab::charges>(this_element(), kind, number_, block_, std::move(part));
+  }
+}
+
+void patch_object::potential(std::int64_t, int slab, tri::buffer<double> values) {
+  const long_range& mesh = world_.long_range();
+  copy_in(block_, mesh.mesh().points[2], mesh.planes(slab), values.data(), mesh_values_.data());
+  const auto place = std::ranges::lower_bound(near_slabs_, slab) - near_slabs_.begin();
+  parts_[static_cast<std::size_t>(place)] = std::move(values);
+}
+
+void patch_object::interpolate() {
+  patch_timer timer(*own_proxies_);
+  mesh_forces_.resize(atoms_.size());
+  interpolate_forces(world_.long_range().mesh(), atoms_.positions(), world_.charges(), block_, mesh_values_.data(),
+                     mesh_forces_.data());
+}
+
 void patch_object::forces(std::int64_t, int pe, tri::buffer<vec4> forces) { source_of(pe).forces = std::move(forces); }
 
 void patch_object::touched(int pe, tri::buffer<std::uint32_t> counts, tri::buffer<atom_span> spans) {
@@ -154,16 +206,19 @@ void patch_object::touched(int pe, tri::buffer<std::uint32_t> counts, tri::buffe
 }
 
 void patch_object::sum_forces() {
-  std::array<force_contribution, contributions_per_patch> contributions{};
+  std::array<force_contribution, contributions_per_patch + 1> contributions{};
   std::vector<const atom_span*> next;
   for (const source& each : sources_) next.push_back(each.spans.data());
-  for (std::size_t c = 0; c < contributions.size(); ++c) {
+  for (std::size_t c = 0; c < contributions_per_patch; ++c) {
     const auto [from, slot] = slots_[c];
     const std::size_t count = sources_[from].span_counts[slot];
     contributions[c] = {sources_[from].forces.data() + slot * slot_stride(atoms_.size()), next[from], count};
     next[from] += count;
   }
-  atoms_.sum_forces(world_.kernels(), contributions);
+  const atom_span all = {0, static_cast<std::uint32_t>(atoms_.size())};
+  contributions.back() = {mesh_forces_.data(), &all, 1};
+  const bool mesh = world_.has_long_range() && atoms_.size() != 0;
+  atoms_.sum_forces(world_.kernels(), std::span(contributions).first(contributions_per_patch + (mesh ? 1U : 0U)));
 }
 
 void patch_object::report_step(bool sums) {

@@ -10,11 +10,14 @@
 
 namespace md {
 
+class pme_slab;
 class recorder;
 
 class patch_object : public tri::array_element<patch_object, tri::index<3>> {
  public:
-  patch_object(const tri::group<proxies>& proxies, const tri::element_ref<recorder>& output);
+  /// `slabs`: of the charge mesh; without elements if there is none.
+  patch_object(const tri::group<proxies>& proxies, const tri::array<pme_slab>& slabs,
+               const tri::element_ref<recorder>& output);
 
   /// Entry methods of the start. `present`: where the atoms are, if not where they were at the last list build.
   void load(tri::buffer<atom_record> atoms, tri::buffer<vec3> present);
@@ -30,7 +33,10 @@ class patch_object : public tri::array_element<patch_object, tri::index<3>> {
   void touched(int pe, tri::buffer<std::uint32_t> counts, tri::buffer<atom_span> spans);
   /// The atoms that come from one of the patches around.
   void arrivals(std::int64_t step, const tri::buffer<atom_record>& atoms);
-  /// What all patches together decided: whether this step builds lists (1 or 0).
+  /// The potential at the points of this patch that are in one slab of the charge mesh.
+  void potential(std::int64_t step, int slab, tri::buffer<double> values);
+  /// What all patches together decided: whether this step builds lists (1 or 0). With --barrier, also 0 when all have
+  /// done the step.
   int decision(std::int64_t step, int build) const { return step == step_ ? build : 0; }
 
  private:
@@ -45,6 +51,10 @@ class patch_object : public tri::array_element<patch_object, tri::index<3>> {
 
   tri::task<> exchange_atoms();
   void send_positions(const step_kind& kind);
+  void send_charges(const step_kind& kind);
+  void interpolate();
+  /// Waits for all forces of the step.
+  tri::task<> forces_of_step();
   void sum_forces();
   void report_step(bool sums);
   void send_snapshot();
@@ -60,6 +70,14 @@ class patch_object : public tri::array_element<patch_object, tri::index<3>> {
   std::int64_t step_;
   std::vector<int> neighbours_;
   std::vector<source> sources_;
+  // The charge mesh.
+  tri::array<pme_slab> slabs_;
+  std::vector<int> near_slabs_;
+  std::vector<tri::buffer<double>> parts_;  ///< by place in near_slabs_: memory that goes there and comes back
+  mesh_block block_;
+  bool charges_sent_ = false;
+  std::vector<double> mesh_values_;  ///< charges, then the potential, at the points of the block
+  std::vector<vec4> mesh_forces_;
   std::array<std::pair<std::size_t, std::size_t>, contributions_per_patch> slots_{};  ///< source and slot, in order
 };
 

@@ -81,8 +81,12 @@ pe_report proxies::report() {
   const auto seconds = [](std::uint64_t& ticks) { return tri::os::ticks_to_ns(std::exchange(ticks, 0)) * 1e-9; };
   const auto& counters = tri::sched::this_pe().counters();
   const auto since = [](std::uint64_t& before, std::uint64_t now) { return now - std::exchange(before, now); };
-  return {seconds(pair_ticks_), seconds(build_ticks_), seconds(patch_ticks_),
-          since(messages_before_, counters.sent_to_others.read()), since(bytes_before_, counters.bytes_copied.read())};
+  return {seconds(pair_ticks_),
+          seconds(build_ticks_),
+          seconds(patch_ticks_),
+          seconds(mesh_ticks_),
+          since(messages_before_, counters.sent_to_others.read()),
+          since(bytes_before_, counters.bytes_copied.read())};
 }
 
 }  // namespace md

@@ -18,12 +18,13 @@ struct pe_report {
   double pair_seconds = 0.0;
   double build_seconds = 0.0;
   double patch_seconds = 0.0;
+  double mesh_seconds = 0.0;
   std::uint64_t messages = 0;      ///< sent to other PEs
   std::uint64_t bytes_copied = 0;  ///< into messages
 
   template <class Archive>
   void serialize(Archive& archive) {
-    archive(pair_seconds, build_seconds, patch_seconds, messages, bytes_copied);
+    archive(pair_seconds, build_seconds, patch_seconds, mesh_seconds, messages, bytes_copied);
   }
 };
 
@@ -50,6 +51,7 @@ class proxies : public tri::group_member<proxies> {
   void spent_on_pairs(std::uint64_t ticks) { pair_ticks_ += ticks; }
   void spent_on_lists(std::uint64_t ticks) { build_ticks_ += ticks; }
   void spent_on_patches(std::uint64_t ticks) { patch_ticks_ += ticks; }
+  void spent_on_mesh(std::uint64_t ticks) { mesh_ticks_ += ticks; }
 
  private:
   struct user {
@@ -71,6 +73,7 @@ class proxies : public tri::group_member<proxies> {
   std::uint64_t pair_ticks_ = 0;
   std::uint64_t build_ticks_ = 0;
   std::uint64_t patch_ticks_ = 0;
+  std::uint64_t mesh_ticks_ = 0;
   std::uint64_t messages_before_ = 0;
   std::uint64_t bytes_before_ = 0;
 };

@@ -1,7 +1,24 @@
 // See run_objects.hpp. Apart from simulation.cpp, because the templates of each take seconds to compile.
 #include "md/parallel/run_objects.hpp"
 
+#include "md/parallel/pme_rows.hpp"
+#include "md/parallel/pme_slab.hpp"
+
 namespace md {
+
+namespace {
+
+// The objects of the charge mesh, if there is one.
+tri::array<pme_slab> make_mesh(const tri::group<proxies>& proxies, const tri::element_ref<recorder>& output) {
+  if (!the_world->has_long_range()) return {};
+  const long_range& mesh = the_world->long_range();
+  const auto slabs = tri::make_array<pme_slab>({mesh.slab_objects()}, tri::round_robin(), proxies);
+  const auto rows = tri::make_array<pme_rows>({mesh.row_objects()}, tri::round_robin(), proxies, slabs, output);
+  slabs.reduce<&pme_slab::connect>(tri::sum, rows).get();
+  return slabs;
+}
+
+}  // namespace
 
 run_objects make_objects(const std::vector<patch_load>& loads, const output_files& files) {
   const world& w = *the_world;
@@ -11,12 +28,13 @@ run_objects make_objects(const std::vector<patch_load>& loads, const output_file
       {w.grid().size(), pair_kinds},
       tri::placed_by<tri::index<2>>([](const tri::index<2>& at, int) { return the_world->pair_pe(at[0], at[1]); }),
       proxies, output);
+  const auto slabs = make_mesh(proxies, output);
   const int3 counts = w.grid().counts();
   const auto patches = tri::make_array<patch_object>(
       {counts[2], counts[1], counts[0]}, tri::placed_by<tri::index<3>>([](const tri::index<3>& at, int) {
         return the_world->patch_pe(the_world->grid().index({at[2], at[1], at[0]}));
       }),
-      proxies, output);
+      proxies, slabs, output);
   for (int p = 0; p < w.grid().size(); ++p) {
     const patch_load& load = loads[static_cast<std::size_t>(p)];
     patches[w.patch_index(p)].send<&patch_object::load>(tri::buffer<atom_record>::copy_of(load.atoms),

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include "md/electrostatics/ewald_parameters.hpp"
 #include "md/output/run_report.hpp"
 #include "md/parallel/run_objects.hpp"
 #include "md/serial_driver.hpp"
@@ -49,6 +50,9 @@ world make_world(const run_input& input, const options& values, const patch_grid
   facts.plan = make_plan(input, values);
   choose_kernels(input.kernels).name.copy(facts.kernels.data(), facts.kernels.size() - 1);
   facts.steps_since_build = input.restart ? input.restart->steps_since_build : 0;
+  facts.barrier = values.barrier;
+  facts.mesh_objects = values.pme_slabs != 0 ? values.pme_slabs : tri::pe_count();
+  facts.constant_sums = constant_sums(system.box, totals_of(system), input.settings.charges);
   facts.shows_progress = values.progress || isatty(STDERR_FILENO) == 1;
   std::vector<std::size_t> atoms;
   for (const patch_load& load : loads) atoms.push_back(load.atoms.size());
@@ -71,6 +75,8 @@ void simulate(const run_input& input, const options& values) {
   const int3 counts = grid.counts();
   fmt::print("{} atoms in {} x {} x {} patches, {} pairs of patches, {} kernels, {}\n", atoms, counts[0], counts[1],
              counts[2], grid.size() * pair_kinds, w.kernels().name, describe_pes());
+  const atom_system& system = input.restart ? input.restart->system : input.system;
+  fmt::print("{}", describe(box, totals_of(system), input.settings.cutoff, input.settings.charges));
   std::fflush(stdout);
   all.output.call<&recorder::connect>(all.patches, static_cast<std::int64_t>(atoms)).get();
   all.output.local()->open_files();

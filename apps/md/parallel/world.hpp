@@ -2,9 +2,11 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
 
+#include "md/electrostatics/long_range.hpp"
 #include "md/forces/pair_list.hpp"
 #include "md/patches/patch_grid.hpp"
 #include "md/patches/work_placement.hpp"
@@ -15,7 +17,7 @@ namespace md {
 
 template <class Archive>
 void serialize(Archive& archive, type_parameters& type) {
-  archive(type.epsilon, type.sigma);
+  archive(type.epsilon, type.sigma, type.charge);
 }
 
 template <class Archive>
@@ -54,6 +56,9 @@ struct world_facts {
   std::array<char, 16> kernels{};
   std::int32_t steps_since_build = 0;  ///< at the first step
   bool shows_progress = false;
+  bool barrier = false;           ///< patches wait for each other after every step
+  std::int32_t mesh_objects = 1;  ///< slabs and rows of the charge mesh
+  pair_sums constant_sums;        ///< of the charges, whatever the positions
 };
 
 class world {
@@ -75,6 +80,13 @@ class world {
   const patch_grid& grid() const { return grid_; }
   const coefficient_table& coefficients() const { return coefficients_; }
   const kernel_set& kernels() const { return *kernels_; }
+  bool barrier() const { return facts_.barrier; }
+  const pair_sums& constant_sums() const { return facts_.constant_sums; }
+  /// By type.
+  const std::vector<double>& charges() const { return charges_; }
+  bool has_long_range() const { return long_range_ != nullptr; }
+  /// With particle-mesh Ewald only.
+  const md::long_range& long_range() const { return *long_range_; }
 
   int patch_pe(int patch) const { return placement_.patch_pe[static_cast<std::size_t>(patch)]; }
   int pair_pe(int patch, int kind) const {
@@ -105,6 +117,8 @@ class world {
   work_placement placement_;
   patch_grid grid_;
   coefficient_table coefficients_;
+  std::vector<double> charges_;
+  std::shared_ptr<const md::long_range> long_range_;
   const kernel_set* kernels_ = nullptr;
 };
 

@@ -92,6 +92,41 @@ TEST(lammps_data, written_files_read_back_exactly) {
   }
 }
 
+std::string charged(const std::string& first, const std::string& second, const std::string& style = "") {
+  std::string text = with("7 2 1 2 3 0 -1 2", first);
+  text.replace(text.find("3 1 4 5 6"), 9, second);
+  return text.replace(text.find("Atoms # atomic"), 14, "Atoms" + style);
+}
+
+TEST(lammps_data, reads_charges) {
+  for (const std::string style : {"", " # charge", " # of all kinds"}) {
+    const md::atom_system system = read(charged("7 2 -1.5 1 2 3 0 -1 2", "3 1 +2 4 5 6", style));
+    EXPECT_EQ(system.types[0].charge, 2.0);
+    EXPECT_EQ(system.types[1].charge, -1.5);
+    EXPECT_EQ(system.types[1].epsilon, 0.5) << "Pair Coeffs came before";
+    EXPECT_EQ(system.atoms[1].position, (md::vec3{1, 2, 3}));
+    EXPECT_EQ(system.atoms[1].image, (std::array<std::int32_t, 3>{0, -1, 2}));
+    std::ostringstream out;
+    md::write_lammps_data(out, system);
+    EXPECT_EQ(read(out.str()).types[1].charge, -1.5);
+  }
+}
+
+TEST(lammps_data, mistakes_with_charges_are_named) {
+  EXPECT_EQ(
+      error_of(charged("7 2 1 1 2 3", "3 2 -1 4 5 6")),
+      "test.data:22: atom 3 of type 2 has charge -1, but atom 7 of that type has 1; give atoms with another charge "
+      "a type of their own");
+  EXPECT_THAT(error_of(charged("7 2 1 1 2 3", "3 1 4 5 6")),
+              testing::HasSubstr("line 2 of 2); expected 'ID TYPE CHARGE X Y Z'"));
+  EXPECT_THAT(error_of(charged("7 2 1 2 3", "3 1 4 5 6", " # charge")),
+              testing::HasSubstr("line 1 of 2); expected 'ID TYPE CHARGE X Y Z'"));
+  EXPECT_THAT(error_of(charged("7 2 1 1 2 3", "3 1 1 4 5 6", " # atomic")),
+              testing::HasSubstr("test.data:21: 6 numbers for an atom; expected 5 (ID TYPE X Y Z)"));
+  EXPECT_EQ(error_of(charged("7 2 one 1 2 3", "3 1 1 4 5 6")), "test.data:21: 'one' is not a finite number (charge)");
+  EXPECT_THAT(error_of(charged("7 2 1e9 1 2 3", "3 1 1 4 5 6")), testing::HasSubstr("atom type 2 has charge 1"));
+}
+
 TEST(lammps_data, melt_has_its_4000_atoms) {
   const md::atom_system melt = md::read_lammps_data(std::filesystem::path(MD_DATA_DIR) / "melt.data");
   EXPECT_EQ(melt.atoms.size(), 4000U);

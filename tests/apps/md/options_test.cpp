@@ -4,7 +4,9 @@
 #include <gmock/gmock.h>
 
 #include <fstream>
+#include <sstream>
 
+#include "md/electrostatics/mesh_transforms.hpp"
 #include "md/files/lammps_data.hpp"
 #include "systems.hpp"
 
@@ -78,6 +80,36 @@ TEST_F(command_line, mistakes_are_explained) {
             "--replicate works with --data only; a restart file cannot be replicated");
   EXPECT_EQ(parse(data + "--restart-every 5").error, "--restart-every needs --restart-out FILE to say where to write");
   EXPECT_EQ(parse("--data /nowhere/x").error, "cannot open data file '/nowhere/x': No such file or directory");
+}
+
+TEST_F(command_line, charges_are_computed_with_unless_cut_off) {
+  md::atom_system system = md::test::lattice_system({4, 4, 4}, 1.1, 2);
+  EXPECT_EQ(parse("--data " + file_).input.settings.charges.method, md::electrostatics::none);
+  system.types[0].charge = 1.0;
+  std::ofstream(file_) << [&] {
+    std::ostringstream out;
+    md::write_lammps_data(out, system);
+    return out.str();
+  }();
+  const std::string data = "--data " + file_ + " --cutoff 2.5 ";
+  EXPECT_EQ(parse(data + "--electrostatics cutoff").input.settings.charges.method, md::electrostatics::cutoff);
+  EXPECT_THAT(parse(data + "--electrostatics ewald").error, testing::HasSubstr("ewald"));
+  const outcome pme = parse(data + "--pme-tolerance 1e-4 --pme-order 4");
+  if (!md::have_mesh_transforms()) {
+    EXPECT_THAT(pme.error, testing::HasSubstr("built without FFTW, which particle-mesh Ewald needs: install Debian's"));
+    return;
+  }
+  ASSERT_EQ(pme.error, "");
+  EXPECT_EQ(pme.input.settings.charges.method, md::electrostatics::pme);
+  EXPECT_EQ(pme.input.settings.charges.order, 4);
+  EXPECT_GT(pme.input.settings.charges.mesh[1], 8);
+  EXPECT_GT(pme.input.settings.charges.alpha, 0.5);
+  const outcome given = parse(data + "--pme-alpha 1.25 --pme-grid 10 12 15");
+  ASSERT_EQ(given.error, "");
+  EXPECT_EQ(given.input.settings.charges.alpha, 1.25);
+  EXPECT_EQ(given.input.settings.charges.mesh, (md::int3{10, 12, 15}));
+  EXPECT_THAT(parse(data + "--pme-grid 10 0 15").error, testing::HasSubstr("--pme-grid"));
+  EXPECT_THAT(parse(data + "--pme-tolerance 1e-30").error, testing::HasSubstr("--pme-tolerance 1e-30"));
 }
 
 TEST_F(command_line, restart_brings_its_settings_and_options_override_them) {

@@ -52,7 +52,7 @@ class program : public testing::Test {
     EXPECT_EQ(got.table(), expected.table());
     EXPECT_TRUE(file("md.restart") == file("serial.restart"));
     EXPECT_TRUE(file("md.dump") == file("serial.dump"));
-    EXPECT_GT(file("md.dump").size(), 100000U);
+    EXPECT_GT(file("md.dump").size(), 30000U);
     EXPECT_EQ(files(), 4U);
   }
 
@@ -90,6 +90,55 @@ INSTANTIATE_TEST_SUITE_P(hosts, layouts, testing::Values(layout{2, 1, 2}, layout
                            return std::to_string(each.param.processes) + "x" + std::to_string(each.param.pes) + "_on_" +
                                   std::to_string(each.param.hosts);
                          });
+
+// Charged atoms: the charge mesh is cut into objects in any way.
+struct charged_layout {
+  layout where;
+  const char* patches;
+  const char* more;
+};
+
+class charged_layouts : public program, public testing::WithParamInterface<charged_layout> {};
+
+const std::string salt_run = "--data " + std::string(MD_DATA_DIR) +
+                             "/salt.data --cutoff 2.5 --dt 0.002 --reneighbor-every 10 --thermo 10 --thermo-digits 17 "
+                             "--dump-every 15 --dump-format lammps ";
+const std::string coarse = "--pme-tolerance 1e-3 ";
+
+bool lacks_fftw(const outcome& got) { return got.output.find("was built without FFTW") != std::string::npos; }
+
+TEST_P(charged_layouts, same_bytes_as_the_serial_program) {
+  const auto& [where, patches, more] = GetParam();
+  if (lacks_fftw(serial(salt_run + "--steps 0"))) GTEST_SKIP() << "built without FFTW (scripts/deps.sh build)";
+  fs::remove_all(folder_.path());
+  fs::create_directory(folder_.path());
+  expect_same_as_serial(
+      [&, w = where](const std::string& arguments) {
+        return w.processes == 0 ? threads(w.pes, arguments) : processes(w.processes, w.pes, arguments, w.hosts);
+      },
+      salt_run + "--steps 25 --patches " + patches + " " + more);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    all, charged_layouts,
+    testing::Values(charged_layout{{0, 1}, "1 1 1", "--pme-tolerance 1e-3"},
+                    charged_layout{{0, 2}, "3 2 4", "--pme-tolerance 1e-3"},
+                    charged_layout{{0, 3}, "2 1 4", "--pme-slabs 5 --pme-order 4 --pme-tolerance 1e-2 --barrier"},
+                    charged_layout{{0, 4}, "3 2 4", "--pme-slabs 100 --pme-tolerance 1e-3 --check --skin 0.2"},
+                    charged_layout{{2, 1}, "3 2 4", "--pme-slabs 3 --pme-tolerance 1e-3"},
+                    charged_layout{{3, 1}, "1 2 3", "--electrostatics cutoff --barrier"},
+                    charged_layout{{4, 1, 2}, "3 2 4", "--pme-grid 18 16 20"}),
+    [](const auto& each) { return "case" + std::to_string(each.index); });
+
+TEST_F(program, continues_a_charged_restart_bit_for_bit) {
+  const outcome whole = threads(2, salt_run + coarse + "--steps 25 --restart-out whole.restart");
+  if (lacks_fftw(whole)) GTEST_SKIP() << "built without FFTW (scripts/deps.sh build)";
+  ASSERT_EQ(whole.status, 0) << whole.output;
+  ASSERT_EQ(threads(1, salt_run + coarse + "--steps 13 --restart-out half.restart").status, 0);
+  const outcome rest = processes(2, 1, "--restart-in half.restart --steps 12 --restart-out end.restart");
+  ASSERT_EQ(rest.status, 0) << rest.output;
+  EXPECT_TRUE(file("end.restart") == file("whole.restart"));
+}
 
 // Four processes under the launchers of MPI libraries.
 class launchers : public program, public testing::WithParamInterface<const char*> {};
@@ -284,6 +333,14 @@ TEST_F(program, explains_bad_input_and_leaves_nothing_behind) {
   expect_error(processes(2, 1, "--data bad.data" + output), "bad.data:40: 'x25' is not an integer (atom id)");
   expect_error(serial("--data bad.data" + output), "md_serial: bad.data:40: ");
   EXPECT_EQ(files(), 1U);
+}
+
+TEST_F(program, explains_charges_that_cannot_be_computed_with) {
+  const auto error_of = [&](const std::string& arguments) { return serial(arguments).output; };
+  EXPECT_THAT(error_of("--data " + data + " --electrostatics pme"), HasSubstr("no atom has a charge"));
+  EXPECT_THAT(error_of(salt_run + coarse + "--electrostatics cutoff"), HasSubstr("cutoff was given"));
+  EXPECT_THAT(error_of(salt_run + "--pme-order 5"), HasSubstr("5 not in {4,6,8}"));
+  EXPECT_THAT(error_of(salt_run + "--pme-alpha 0"), HasSubstr("expected a number larger than 0"));
 }
 
 TEST_F(program, explains_a_simulation_that_blows_up) {

@@ -108,7 +108,7 @@ TEST_F(bad_restart, truncated) {
 
 TEST_F(bad_restart, any_changed_byte_is_noticed) {
   const auto size = static_cast<std::streamoff>(fs::file_size(file_));
-  for (std::streamoff at = 0; at < size; at += at < 160 ? 1 : 97) {
+  for (std::streamoff at = 0; at < size; at += at < 192 ? 1 : 97) {
     change_byte(at);
     EXPECT_NE(error_of(file_), "no error") << "byte " << at;
     change_byte(at);
@@ -119,7 +119,7 @@ TEST_F(bad_restart, any_changed_byte_is_noticed) {
 
 TEST_F(bad_restart, other_version) {
   change_byte(8);
-  EXPECT_THAT(error_of(file_), testing::HasSubstr("has version 0, this program reads version 1"));
+  EXPECT_THAT(error_of(file_), testing::HasSubstr("has version 3, this program reads version 2"));
 }
 
 // The checksum is right: somebody wrote such a file.
@@ -148,6 +148,13 @@ TEST_F(bad_restart, states_that_cannot_be_run_are_named) {
               HasSubstr("its length must be a finite number larger than 0"));
   EXPECT_THAT(error_with([](md::restart_state& s) { s.system.atoms.clear(), s.held_positions.clear(); }),
               HasSubstr("has no atoms"));
+  EXPECT_THAT(error_with([](md::restart_state& s) { s.system.types[0].charge = 1e300; }), HasSubstr("charge 1e+300"));
+  EXPECT_THAT(error_with([](md::restart_state& s) {
+                s.settings.charges = {md::electrostatics::pme, 6, {16, 0, 16}, 1.0};
+              }),
+              HasSubstr("has particle-mesh Ewald of order 6 with mesh 16 0 16 and alpha 1; expected order 4, 6 or 8"));
+  EXPECT_THAT(error_with([](md::restart_state& s) { s.settings.charges.method = static_cast<md::electrostatics>(3); }),
+              HasSubstr("has electrostatics 3; expected 0 to 2"));
   EXPECT_THAT(error_with([](md::restart_state& s) { s.held_positions[0][0] = std::nan(""); }),
               HasSubstr("has the position nan of atom 1 at the last list build"));
 }

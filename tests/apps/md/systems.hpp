@@ -66,9 +66,10 @@ inline brute_force_result brute_force(const atom_system& system, double cutoff) 
         const double r2 = d[0] * d[0] + d[1] * d[1] + d[2] * d[2];
         if (r2 >= cutoff * cutoff) continue;
         const double s6 = std::pow(sigma * sigma / r2, 3);
-        const double r_times_force = 24.0 * epsilon * (2.0 * s6 * s6 - s6);
+        const double coulomb = ti.charge * tj.charge / std::sqrt(r2);
+        const double r_times_force = 24.0 * epsilon * (2.0 * s6 * s6 - s6) + coulomb;
         for (std::size_t k = 0; k < 3; ++k) force[k] += d[k] * r_times_force / r2;
-        result.sums.energy += 0.5 * 4.0 * epsilon * (s6 * s6 - s6);
+        result.sums.energy += 0.5 * (4.0 * epsilon * (s6 * s6 - s6) + coulomb);
         result.sums.virial += 0.5 * r_times_force;
       }
     }
