@@ -127,8 +127,9 @@ struct creation {
   static void at_host(const sched::runtime& job, sched::envelope& message) {
     message.element = reinterpret_cast<std::uintptr_t>(shared_by_host(job, message.element));
   }
-  static inline const std::uint32_t handler =
-      register_handler_of<tuple>(&deliver, "creation of " + type_name<T>(), nullptr, nullptr, &at_host);
+  static inline const std::uint32_t handler = sched::with_role(
+      sched::message_role::creation,
+      register_handler_of<tuple>(&deliver, "creation of " + type_name<T>(), nullptr, nullptr, &at_host));
 
  private:
   static packed_arguments packed(sched::pe& here, bool same_process, const tuple& arguments) {
@@ -145,7 +146,7 @@ collection_facts create_collection(array_shape shape, placement where, bool one_
   if (const std::string fault = fault_of_shape(shape); !fault.empty())  // the elements wrap around in 64 bits, perhaps
     throw std::invalid_argument(type_name<T>() + ": " + fault);
   collection_facts facts;
-  facts.id = job.new_collection_number();
+  facts.id = static_cast<std::uint32_t>(here.repeatable(job.new_collection_number()));
   facts.placement = where.number;
   facts.shape = shape;
   facts.one_per_pe = one_per_pe;

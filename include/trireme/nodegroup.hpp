@@ -52,8 +52,8 @@ struct node_creation {
                         arguments.values());
     });
   }
-  static inline const std::uint32_t handler =
-      register_handler_of<tuple>(&deliver, "creation of node group " + type_name<T>());
+  static inline const std::uint32_t handler = sched::with_role(
+      sched::message_role::creation, register_handler_of<tuple>(&deliver, "creation of node group " + type_name<T>()));
 };
 
 /// Runs a method and answers with its value, if requested. `Reply` is a callable taking the value (or nothing).
@@ -231,7 +231,7 @@ template <class T, class... A>
 nodegroup<T> make_nodegroup(const A&... arguments) {
   auto& here = sched::this_pe();
   auto& job = here.job();
-  const std::uint32_t id = job.new_collection_number();
+  const auto id = static_cast<std::uint32_t>(here.repeatable(job.new_collection_number()));
   using made = objects::node_creation<T, A...>;
   const auto message_for = [&](bool same_process) {
     auto message = objects::node_message(

@@ -66,5 +66,9 @@
   ROW(bool,           trace_start,        true,                         "",        on_or_off(),                     "with trace, on from the start; off: when the program calls tri::trace::on()") \
   ROW(int,            trace_events,       65536,                        "events",  between(16, 1 << 26),            "with trace, events of 32 bytes that each PE keeps before it writes them to its file") \
   ROW(int,            trace_slow_us,      10000,                        "us",      between(1, 1000000000),          "with trace, calls that take at least so long are reported one by one") \
+  ROW(std::size_t,    shuffle,            0,                            "",        anything("a seed; 0 = off"),     "run messages in a random order, as far as no guarantee covers it, to find races of a program: each PE draws from a stream of its own of this seed") \
+  ROW(int,            shuffle_delay_us,   100,                          "us",      between(0, 1000000),             "with shuffle, a message of another PE may be held back up to this long; 0 = the order alone is random") \
+  ROW(std::string,    record,             "",                           "",        anything("the path of a folder; empty = none"), "record the order in which each PE runs its messages, for replay") \
+  ROW(std::string,    replay,             "",                           "",        anything("the path of a folder; empty = none"), "run messages in the order that record wrote into this folder") \
   ROW(bool,           footprint,          false,                        "",        on_or_off(),                     "print at the end what memory was used for")
 // clang-format on

@@ -146,8 +146,10 @@ const std::uint32_t count_created_handler =
     register_handler_of<std::tuple<>>(&count_created_deliver, "element to be counted");
 const std::uint32_t created_counted_handler =
     register_handler_of<std::tuple<>>(&created_counted_deliver, "element was counted");
+// Marks depend on how far other PEs of the host are, and only memory depends on them.
 const std::uint32_t low_water_mark_handler =
-    register_handler_of<std::tuple<>>(&low_water_mark_deliver, "broadcasts no longer needed");
+    sched::with_role(sched::message_role::service,
+                     register_handler_of<std::tuple<>>(&low_water_mark_deliver, "broadcasts no longer needed"));
 const std::uint32_t level_handler =
     register_handler_of<std::tuple<reported_watermark>>(&level_deliver, "contributions made");
 const std::uint32_t death_handler = register_handler_of<std::tuple<>>(&death_deliver, "element deleted");
@@ -807,7 +809,7 @@ void collection_manager::prune_history() {
 void collection_manager::number_broadcast(sched::envelope& message) {
   const sched::runtime& job = here_.job();
   // relaxed: only the order of the numbers matters; the messages carry everything else
-  message.element = facts_.shared->next_broadcast.fetch_add(1, std::memory_order_relaxed);
+  message.element = here_.repeatable(facts_.shared->next_broadcast.fetch_add(1, std::memory_order_relaxed));
   try {
     sched::envelope to_hosts = sched::copy_of_message(message);
     here_.send_to_other_hosts(to_hosts);

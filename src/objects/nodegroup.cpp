@@ -4,11 +4,13 @@
 #include <iterator>
 #include <map>
 #include <mutex>
+#include <thread>
 #include <unordered_map>
 #include <utility>
 #include <vector>
 
 #include "objects/messages/held_messages.hpp"
+#include "sched/process_runtime.hpp"
 
 namespace tri::objects {
 namespace {
@@ -26,9 +28,28 @@ node_objects& here_known() {
   return known;
 }
 
+// How far a group is here: the number of messages that came before its member, or, from then on, the most.
+constexpr std::uint64_t has_member = (std::uint64_t{1} << 40) - 1;
+std::uint64_t progress_of(std::uint32_t group) {
+  std::lock_guard guard(here_known().lock);
+  if (here_known().members.contains(group)) return has_member;
+  const auto early = here_known().early.find(group);
+  return early == here_known().early.end() ? 0 : early->second.size();
+}
+
+// In a replay, PEs of the process come to a group in the order in which they did when it was recorded. Those for which
+// this PE waits were before it then, so none of them waits for this one.
+void wait_for_turn(sched::pe& here, std::uint32_t group) {
+  if (static_cast<sched::process_runtime&>(here.job()).order() == nullptr) [[likely]]
+    return;
+  const std::uint64_t recorded = here.repeatable(progress_of(group));
+  while (progress_of(group) < recorded) std::this_thread::yield();
+}
+
 }  // namespace
 
 void install_node_object(sched::pe& here, std::uint32_t group, os::function_ref<std::unique_ptr<node_object>()> make) {
+  wait_for_turn(here, group);
   std::shared_ptr<std::once_flag> once;
   {
     std::lock_guard guard(here_known().lock);
@@ -64,6 +85,7 @@ void check_node_number(sched::pe& here, const sched::envelope& message) {
 }
 
 node_object* find_node_object(sched::pe& here, sched::envelope& message) {
+  wait_for_turn(here, message.collection);
   std::lock_guard guard(here_known().lock);
   if (const auto found = here_known().members.find(message.collection); found != here_known().members.end())
     return found->second.get();

@@ -24,6 +24,11 @@ std::uint32_t register_handler(handler_function run, std::string name, handler_f
   return static_cast<std::uint32_t>(rows().size() - 1);
 }
 
+std::uint32_t with_role(message_role role, std::uint32_t handler) {
+  rows()[handler].role = role;
+  return handler;
+}
+
 const std::vector<handler_row>& handler_table() { return rows(); }
 
 void drop_message(pe& here, envelope& message) {

@@ -19,6 +19,7 @@
 #include "os/cpu/pinning.hpp"
 #include "os/cpu/topology.hpp"
 #include "sched/offload_thread.hpp"
+#include "sched/order/process_order.hpp"
 #include "sched/remote/wire_link.hpp"
 #include "trace/process_trace.hpp"
 
@@ -91,6 +92,8 @@ process_runtime::process_runtime(config::configuration values)
   os::ns_per_tick();  // calibrate before any thread needs it
   lay_out_records();
   if (!values_.trace.empty() && job_.self().local_rank == 0) trace::remove_old_traces(values_.trace);
+  if (process_order::is_wanted(values_)) order_ = std::make_unique<process_order>(*this);
+  if (!values_.record.empty() && job_.self().local_rank == 0) remove_old_orders(values_.record);
   if (hosts() > 1) {
     wire_wakeup_.emplace();
     root_->process->wire_wakeup = wire_wakeup_->name();
@@ -137,6 +140,7 @@ std::uint32_t process_runtime::new_collection_number() const {
 }
 bool process_runtime::may_exist(std::uint32_t collection) const {
   if (collection == 0 || host_of_collection(collection) != host()) return true;
+  if (order_ != nullptr && order_->replays()) return true;  // numbers come from the record
   // relaxed: a message that speaks of it comes after the draw
   return (collection - 1) / static_cast<std::uint32_t>(hosts()) <
          host_->next_collection.load(std::memory_order_relaxed);
@@ -379,7 +383,12 @@ void process_runtime::communicate() {
 
 void process_runtime::start() {
   const int local_pes = pes_per_process();
-  for (int i = 0; i < local_pes; ++i) pes_.push_back(std::make_unique<scheduler>(*this, process() * local_pes + i, i));
+  try {
+    for (int i = 0; i < local_pes; ++i)
+      pes_.push_back(std::make_unique<scheduler>(*this, process() * local_pes + i, i));
+  } catch (const std::exception& error) {  // a record that cannot be written, or is none of this job
+    fail(error.what());
+  }
   phase_ = std::make_unique<pe_barriers>(local_pes);
   cpus_before_ = os::cpus_of_this_thread();
   offloads_ = std::make_unique<offload_thread>(cpus_before_);

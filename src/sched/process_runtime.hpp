@@ -28,6 +28,7 @@ class process_trace;
 namespace tri::sched {
 
 class offload_thread;
+class process_order;
 class wire_link;
 
 class process_runtime final : public runtime {
@@ -94,6 +95,8 @@ class process_runtime final : public runtime {
   wire_link* wire() const { return wire_.get(); }
   /// Where the events of this process go; null: nowhere.
   trace::process_trace* traces() const { return traces_.get(); }
+  /// Messages run in an order of their own; null: as they come.
+  process_order* order() const { return order_.get(); }
   /// What the poller sleeps on. Only with a wire.
   const wakeup_socket& wire_wakeup() const { return *wire_wakeup_; }
   /// Where to send to each PE of the job, by number.
@@ -127,6 +130,7 @@ class process_runtime final : public runtime {
   boot::job job_;
   config::placement placement_;
   std::unique_ptr<trace::process_trace> traces_;
+  std::unique_ptr<process_order> order_;
   std::unique_ptr<arena::arena_space> arena_;
   window_root* root_ = nullptr;
   host_record* host_ = nullptr;

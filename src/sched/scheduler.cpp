@@ -12,6 +12,7 @@
 #include "os/cpu/cpu_hints.hpp"
 #include "os/task_clock.hpp"
 #include "sched/idle_limits.hpp"
+#include "sched/order/pe_order.hpp"
 #include "sched/process_runtime.hpp"
 #include "sched/remote/wire_link.hpp"
 #include "trace/process_trace.hpp"
@@ -25,6 +26,7 @@ constexpr double wire_every_ns = 10'000;        // a busy PE polls the wire, bet
 constexpr std::uint64_t steps_between_stall_checks = 1 << 16;
 constexpr std::int64_t ns_of_ms = 1'000'000;
 constexpr std::int64_t between_stall_checks_ns = 1000 * ns_of_ms;
+constexpr std::int64_t between_replay_checks_ns = 10 * ns_of_ms;
 
 std::vector<handler_function>& functions() {
   static std::vector<handler_function> table = handler_functions();
@@ -49,6 +51,11 @@ scheduler::scheduler(process_runtime& owner, int number, int local_number)
       makes_progress_on_wire_(wire_ != nullptr && owner.values().comm_thread == config::communication_thread::off),
       wire_every_ticks_(os::ns_to_ticks(wire_every_ns)),
       own_board_(owner.join_board(number)),
+      order_(owner.order() == nullptr
+                 ? nullptr
+                 : std::make_unique<pe_order>(
+                       *owner.order(), number, owner.values().shuffle,
+                       os::ns_to_ticks(static_cast<double>(owner.values().shuffle_delay_us) * 1000.0))),
       waiting_(idle_limits(owner.values().idle, owner.placement().oversubscribed,
                            os::ns_to_ticks(static_cast<double>(owner.values().idle_spin_us) * 1000.0))) {}
 
@@ -77,6 +84,8 @@ void scheduler::send_later(std::int64_t delay_ns, const envelope& message) {
   auto* const block = static_cast<envelope*>(arena::allocate(sizeof(envelope)));
   block->assign_message(message);
   block->source = static_cast<std::uint32_t>(number_);
+  if (order_ != nullptr) [[unlikely]]
+    order_->number_timer(*block);
   timers_.push_back({os::ticks() + delay, timer_sequence_++, block});
   std::push_heap(timers_.begin(), timers_.end(), std::greater<>());
   counters_.sent.add();
@@ -131,6 +140,7 @@ void scheduler::drop_block(envelope* message) {
 
 // Destructors of arguments may send, and most send to where they are: again until a whole round finds nothing.
 void scheduler::drop_messages() {
+  if (order_ != nullptr && order_->writer != nullptr) order_->writer->finish();
   for (bool dropped = true; std::exchange(dropped, false);) {
     for (envelope* message = inbox_.take_urgent(); message != nullptr; dropped = true)
       drop_block(std::exchange(message, message->next()));
@@ -145,6 +155,7 @@ void scheduler::drop_messages() {
       arena::taken_over();
       drop(message);
     }
+    if (order_ != nullptr) dropped |= drop_ordered();
   }
 }
 
@@ -236,6 +247,8 @@ bool scheduler::help_on_board() {
 }
 
 bool scheduler::own_work_waits() {
+  if (order_ != nullptr) [[unlikely]]
+    return !inbox_.seems_empty() || ordered_work_waits();
   return !inbox_.seems_empty() || !local_.empty() || !ordered_.empty() ||
          (!timers_.empty() && timers_.front().deadline_ticks <= os::ticks());
 }
@@ -273,6 +286,8 @@ bool scheduler::hand_on_polling() {
 }
 
 bool scheduler::step() {
+  if (order_ != nullptr) [[unlikely]]
+    return step_in_order();
   // What comes after that look is left to the next step, or it would run without a poller.
   if (owes_poller_ && !hand_on_polling()) [[unlikely]] {
     last_wire_ticks_ = os::ticks();
@@ -321,6 +336,8 @@ void scheduler::run_until(os::function_ref<bool()> done, bool waiting_on_result)
     }
     idle(waiting_on_result);
   }
+  if (order_ != nullptr) [[unlikely]]
+    record_.replay_waits_for.store(0, std::memory_order_relaxed);  // relaxed: see check_replay
   // Other hosts may wait for what this PE has sent meanwhile, as in a barrier, and the program may compute for long
   // now.
   if (has_waited) flush_wire();
@@ -371,8 +388,9 @@ bool scheduler::found_late_work(bool is_poller) {
   if (is_poller ? !wire_->prepare_sleep()
                 : makes_progress_on_wire_ && (!wire_->has_poller() || wire_->memory_is_asked_for()))
     return true;
-  return !local_.empty() || !ordered_.empty() || !own_process_.nodes->seems_empty() || runtime_.stopping() ||
-         own_board_.has_work_before_sleep() || own_board_.progress().any_offered_before_sleep();
+  const bool own_work = order_ != nullptr ? ordered_work_waits() : !local_.empty() || !ordered_.empty();
+  return own_work || !own_process_.nodes->seems_empty() || runtime_.stopping() || own_board_.has_work_before_sleep() ||
+         own_board_.progress().any_offered_before_sleep();
 }
 
 // Negative: for ever. Nobody wakes us for a timer or a stalled program; everything else does.
@@ -385,7 +403,9 @@ std::int64_t scheduler::longest_sleep_ns(bool waiting_on_result) const {
     no_longer_than(report_s >= 1 ? between_stall_checks_ns
                                  : std::max(ns_of_ms, static_cast<std::int64_t>(report_s * 1e9)));
   }
-  if (!timers_.empty()) {
+  if (order_ != nullptr && order_->reader != nullptr) {
+    no_longer_than(between_replay_checks_ns);  // its timers run when their turn comes, which no clock knows
+  } else if (!timers_.empty()) {
     const std::uint64_t now = os::ticks();
     const std::uint64_t deadline = timers_.front().deadline_ticks;
     no_longer_than(deadline <= now ? 0 : static_cast<std::int64_t>(os::ticks_to_ns(deadline - now)));

@@ -4,7 +4,9 @@
 // arrival, messages with a later priority, the node queue, the board, then idling (idle_limits.hpp).
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <vector>
 
 #include "arena/wait_policy.hpp"
@@ -23,6 +25,8 @@
 namespace tri::sched {
 
 class process_runtime;
+struct pe_order;
+struct recorded_message;
 class wire_link;
 
 class scheduler final : public pe {
@@ -35,6 +39,9 @@ class scheduler final : public pe {
   global_message_counts& global_counts() override { return global_counts_; }
   void add_idle_hook(os::unique_function<bool()> hook) override { idle_hooks_.push_back(std::move(hook)); }
   void switch_trace(bool on) override;
+  std::uint64_t repeatable(std::uint64_t value) override {
+    return order_ == nullptr ? value : repeatable_in_order(value);
+  }
 
   /// Runs a request for a PE of this process, between two messages; by the thread that makes progress on the wire.
   void serve(int destination, envelope& message);
@@ -91,6 +98,27 @@ class scheduler final : public pe {
   std::int64_t longest_sleep_ns(bool waiting_on_result) const;
   bool found_late_work(bool is_poller);
 
+  // order/ordered_step.cpp: the same with an order of their own.
+  bool step_in_order();
+  std::uint64_t repeatable_in_order(std::uint64_t value);
+  bool take_arrivals();
+  void take_urgent();
+  void keep_arrival(envelope& message);
+  recorded_message name_in_record(const envelope& message) const;
+  bool run_services();
+  bool run_chosen();
+  void run_candidate(std::size_t chosen);
+  bool creation_may_run();
+  bool run_in_order(const recorded_message& name, envelope* block);
+  bool run_recorded();
+  bool recorded_is_here(const recorded_message& next);
+  void run_next_recorded(const recorded_message& next);
+  envelope* take_timer(os::function_ref<bool(const envelope&)> wanted);
+  bool ordered_work_waits();
+  void check_replay();
+  [[noreturn]] void report_replay() const;
+  bool drop_ordered();
+
   process_runtime& runtime_;
   process_record& own_process_;
   const handler_function* handlers_;  // while this PE is traced: a table whose every row is run_traced
@@ -100,6 +128,7 @@ class scheduler final : public pe {
   const std::uint64_t wire_every_ticks_;
   std::uint64_t last_wire_ticks_ = 0;
   board::board_pe own_board_;
+  const std::unique_ptr<pe_order> order_;  // null: messages run as they come
   ordered_queue ordered_;
   std::vector<timer> timers_;  // a heap, the first deadline first
   std::uint64_t timer_sequence_ = 0;

@@ -7,6 +7,7 @@
 
 #include "sched/remote/host_records.hpp"
 #include "trireme/detail/objects/inner_vertices.hpp"
+#include "trireme/detail/sched/pe.hpp"
 #include "trireme/detail/sched/runtime.hpp"
 
 namespace tri::objects {
@@ -21,6 +22,9 @@ std::vector<std::span<members_of_pe>> split_members(std::span<members_of_pe> mem
   }
   return parts;
 }
+
+// The counters are those of all PEs of the host.
+std::size_t repeatable(std::size_t choice) { return static_cast<std::size_t>(sched::this_pe().repeatable(choice)); }
 
 }  // namespace
 
@@ -48,9 +52,9 @@ members_by_pe take_own_host(const sched::runtime& job, members_by_pe& members) {
 }
 
 std::size_t choose_relay(const sched::runtime& job, std::span<const members_of_pe> pes) {
-  return choose_least_used(
+  return repeatable(choose_least_used(
       pes.size(), [&](std::size_t i) -> std::atomic<std::uint64_t>& { return job.own_host().chosen[pes[i].first]; },
-      static_cast<std::size_t>(job.host()));
+      static_cast<std::size_t>(job.host())));
 }
 
 void plan_multicast(const sched::runtime& job, members_by_pe& members) {
@@ -67,12 +71,12 @@ void plan_multicast(const sched::runtime& job, members_by_pe& members) {
       if (std::find(inner.begin(), inner.begin() + static_cast<std::ptrdiff_t>(next), index) ==
           inner.begin() + static_cast<std::ptrdiff_t>(next))
         candidates.push_back(index);
-    const std::size_t chosen = candidates[choose_least_used(
+    const std::size_t chosen = candidates[repeatable(choose_least_used(
         candidates.size(),
         [&](std::size_t i) -> std::atomic<std::uint64_t>& {
           return of_host[job.host_of(hosts[order[candidates[i]]].front().first)];
         },
-        static_cast<std::size_t>(job.host()))];
+        static_cast<std::size_t>(job.host())))];
     std::swap(order[inner[next]], order[chosen]);
   }
   members_by_pe planned;

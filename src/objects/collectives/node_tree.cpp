@@ -20,12 +20,12 @@ std::size_t processes_below(const sched::runtime& job, const sched::host_tree& t
 
 }  // namespace
 
-node_route begin_node_route(const sched::pe& here) {
+node_route begin_node_route(sched::pe& here) {
   const sched::runtime& job = here.job();
   if (job.hosts() == 1) return {};
   // relaxed: the trees only have to differ
-  const std::uint32_t number = job.own_host().trees_begun.fetch_add(1, std::memory_order_relaxed);
-  return {job.host(), sched::host_tree::rotation_of(number, job.hosts())};
+  const std::uint64_t number = here.repeatable(job.own_host().trees_begun.fetch_add(1, std::memory_order_relaxed));
+  return {job.host(), sched::host_tree::rotation_of(static_cast<std::uint32_t>(number), job.hosts())};
 }
 
 void check_node_route(const sched::pe& here, const sched::envelope& message, const node_route& route) {

@@ -45,7 +45,8 @@ void pause_deliver(sched::pe& here, sched::envelope&) {
   sched::do_not_count_processed(here);
   of_this_pe->pausing = false;
 }
-const std::uint32_t pause_handler = sched::register_handler(&pause_deliver, "quiescence pause");
+const std::uint32_t pause_handler =
+    sched::with_role(sched::message_role::service, sched::register_handler(&pause_deliver, "quiescence pause"));
 
 // Other hosts do not report when they become idle: query again, at growing intervals while there is work.
 void pause(sched::pe& here, requests& service) {

@@ -43,10 +43,12 @@ void answer_handler(pe& here, envelope& message) {
   taken(here);
   here.global_counts().answered(here, message);
 }
-const std::uint32_t answer_message = register_handler(&answer_handler, "scheduler: counts of a host");
+const std::uint32_t answer_message =
+    with_role(message_role::service, register_handler(&answer_handler, "scheduler: counts of a host"));
 
 void question_handler(pe& here, envelope& message) { here.global_counts().asked(here, message); }
-const std::uint32_t question_message = register_handler(&question_handler, "scheduler: counts asked for");
+const std::uint32_t question_message =
+    with_role(message_role::service, register_handler(&question_handler, "scheduler: counts asked for"));
 
 void ask_children(pe& here, int asker) {
   const runtime& job = here.job();

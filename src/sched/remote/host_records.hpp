@@ -21,6 +21,8 @@ struct pe_record {
   counter_block counters;
   /// Requests that this PE keeps until it can serve them (of a layer above); changed by its thread.
   std::atomic<std::uint32_t> early_requests{0};
+  /// In a replay (order/ordered_step.cpp): 0 while this PE runs, else what it waits for.
+  std::atomic<std::uint64_t> replay_waits_for{0};
 };
 
 /// A number that several threads of a process add to: figures that tests and reports read.

@@ -91,6 +91,7 @@ wire_link::wire_link(process_runtime& job)
              .own_pes = job.pes_per_process()},
       services_(column_of_handlers(&handler_row::may_be_served)),
       answer_is_large_(column_of_handlers(&handler_row::answer_is_large)),
+      serves_requests_(job.values().record.empty() && job.values().replay.empty()),
       slots_(static_cast<std::uint32_t>(job.values().answer_slots)),
       deferred_(static_cast<std::size_t>(job.pes_per_process())),
       creation_fence_(job.own_host().creations, host_tree(job.hosts(), job.host(), 0).children(job.host())),
@@ -596,8 +597,8 @@ bool wire_link::serve(int destination, envelope& message) {
   auto* const here = static_cast<scheduler*>(detail::this_pe);
   auto& waiting = deferred_[static_cast<std::size_t>(destination % job_.pes_per_process())];
   // relaxed: see expect_ends. acquire: what those have done. pairs: wire_link.deferred
-  if (here != nullptr && !ending_.load(std::memory_order_relaxed) && waiting.load(std::memory_order_acquire) == 0 &&
-      services_[message.handler](*here, message, destination)) {
+  if (here != nullptr && serves_requests_ && !ending_.load(std::memory_order_relaxed) &&
+      waiting.load(std::memory_order_acquire) == 0 && services_[message.handler](*here, message, destination)) {
     here->serve(destination, message);
     return true;
   }

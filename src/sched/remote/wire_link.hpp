@@ -208,6 +208,7 @@ class wire_link final : private wire::port_user {
   const wire_message_rules rules_;
   const std::vector<service_function> services_;  // by handler
   const std::vector<bool> answer_is_large_;       // by handler
+  const bool serves_requests_;  // false: each waits for its receiver, as in an order of messages that is recorded
   const std::uint32_t slots_;
   // Of the only link of this process: a block comes back without its owner. Taken by the thread that makes progress.
   static inline std::atomic<std::uint32_t> slots_in_use_{0};

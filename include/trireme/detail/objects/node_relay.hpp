@@ -28,7 +28,7 @@ struct node_route {
   std::int32_t rotation = 0;
 };
 /// The next one that begins on this host.
-node_route begin_node_route(const sched::pe& here);
+node_route begin_node_route(sched::pe& here);
 /// Ends the job unless the message comes from the parent of this host in such a tree.
 void check_node_route(const sched::pe& here, const sched::envelope& message, const node_route& route);
 std::vector<int> child_hosts_of(const sched::pe& here, const node_route& route);

@@ -498,7 +498,7 @@ void post_broadcast(sched::pe& here, const local_collection& home, std::uint32_t
   };
   const auto post = [&](auto&& packed_for) {
     // relaxed: only the order of the numbers matters; the messages carry everything else
-    const std::uint64_t number = facts.shared->next_broadcast.fetch_add(1, std::memory_order_relaxed);
+    const std::uint64_t number = here.repeatable(facts.shared->next_broadcast.fetch_add(1, std::memory_order_relaxed));
     try {
       if (copies > pes) {
         sched::envelope message{};

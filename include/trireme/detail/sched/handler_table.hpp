@@ -22,6 +22,13 @@ using refusal_function = void (*)(pe&, envelope&, const std::string& why);
 using arrival_function = void (*)(const runtime&, envelope&);
 using service_function = bool (*)(const pe& here, const envelope&, int receiver);
 
+/// What a message is to those that change the order in which messages run (src/sched/order).
+enum class message_role : std::uint8_t {
+  usual,
+  creation,  ///< of a collection: whatever comes later in an inbox may speak of what it creates
+  service    ///< sent because of the clock or an idle PE: runs on arrival, and is no part of an order
+};
+
 struct handler_row {
   handler_function run;
   std::string name;
@@ -47,6 +54,7 @@ struct handler_row {
   service_function may_be_served = nullptr;
   /// The answer to such a request is large: the request waits for a slot of the process that serves it.
   bool answer_is_large = false;
+  message_role role = message_role::usual;
 };
 
 /// Adds a row and returns its number. Before main only.
@@ -55,6 +63,8 @@ std::uint32_t register_handler(handler_function run, std::string name, handler_f
                                handler_function make_remote = nullptr, arrival_function at_host = nullptr,
                                message_form form = {}, service_function may_be_served = nullptr,
                                bool answer_is_large = false);
+/// Gives a handler that was registered just now another role; returns its number. Before main only.
+std::uint32_t with_role(message_role role, std::uint32_t handler);
 const std::vector<handler_row>& handler_table();
 /// Releases a message that will never run. The caller keeps the envelope.
 void drop_message(pe& here, envelope& message);

@@ -170,6 +170,10 @@ class pe {
   /// This PE's access to the host's board of open work.
   board::board_pe& board() const { return board_; }
 
+  /// Something that other PEs change meanwhile, below 2^40, such as a number drawn from a counter of the host: while an
+  /// order of messages is replayed (--tri-replay) it is what it was when it was recorded.
+  virtual std::uint64_t repeatable(std::uint64_t value) = 0;
+
   /// Called on every idle turn; returns true if it did something. Used by services such as quiescence.
   virtual void add_idle_hook(os::unique_function<bool()> hook) = 0;
 
