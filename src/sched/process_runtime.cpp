@@ -389,6 +389,8 @@ void process_runtime::start() {
   } catch (const std::exception& error) {  // a record that cannot be written, or is none of this job
     fail(error.what());
   }
+  // Every PE has its record before any program can fail: one without would not be the record of a job.
+  if (order_ != nullptr && order_->records()) job_.barrier();
   phase_ = std::make_unique<pe_barriers>(local_pes);
   cpus_before_ = os::cpus_of_this_thread();
   offloads_ = std::make_unique<offload_thread>(cpus_before_);
