@@ -4,8 +4,8 @@
 
 namespace tri::sched {
 
-void ordered_queue::push(envelope* message, std::uint64_t place) {
-  heap_.push_back({message->block().urgency, place, message});
+void ordered_queue::push(envelope* message) {
+  heap_.push_back({message->block().urgency, arrivals_++, message});
   std::push_heap(heap_.begin(), heap_.end(), later);
 }
 

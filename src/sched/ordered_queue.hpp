@@ -16,9 +16,7 @@ class ordered_queue {
   /// Whether the first message comes before those without a priority. Requires !empty().
   bool comes_first() const { return heap_.front().urgency < priority(0); }
 
-  void push(envelope* message) { push(message, arrivals_++); }
-  /// Equal priorities in the order of `place` instead. Not together with the other push.
-  void push(envelope* message, std::uint64_t place);
+  void push(envelope* message);
   envelope* pop();
 
  private:

@@ -78,7 +78,8 @@ void scheduler::take_urgent() {
       else if ((message->flags & envelope::is_immediate) != 0)
         run_in_order(name, message);
       else
-        order_->late.emplace_back(order_->shuffles && !is_own ? order_->shuffler.due(os::ticks()) : 0, message);
+        order_->late.emplace_back(order_->shuffles && !is_own ? order_->due_of_urgent(*message, os::ticks()) : 0,
+                                  message);
     }
     message = next;
   }
@@ -179,10 +180,7 @@ bool scheduler::run_chosen() {
       ++i;
       continue;
     }
-    if (order_->shuffles)
-      ordered_.push(late[i].second, order_->shuffler.next());
-    else
-      ordered_.push(late[i].second);
+    ordered_.push(late[i].second);
     late.erase(late.begin() + static_cast<std::ptrdiff_t>(i));
   }
   const auto run_first_ordered = [this] {

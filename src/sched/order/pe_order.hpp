@@ -3,6 +3,7 @@
 // the thread of the PE only.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -38,6 +39,12 @@ struct pe_order {
     if (handler_table()[message.handler].role != message_role::service) message.stamp = timers[message.handler]++;
   }
 
+  /// Prioritised messages of one sender arrive in their order: equal ones run in it.
+  std::uint64_t due_of_urgent(const envelope& message, std::uint64_t now) {
+    std::uint64_t& latest = latest_due[message.source];
+    return latest = std::max(latest, shuffler.due(now));
+  }
+
   void about_to_run(const recorded_message& message) {
     if (writer != nullptr) writer->add(message);
   }
@@ -66,6 +73,7 @@ struct pe_order {
   std::int64_t waits_since_ns = 0;     // of a replay; 0: it does not wait
   std::uint64_t processed_before = 0;  // on this host, when that began
 
+  std::unordered_map<std::uint32_t, std::uint64_t> latest_due;      // of prioritised messages, by source
   std::unordered_map<std::uint64_t, std::uint64_t> urgent_numbers;  // the next, by counted_as
   std::unordered_map<std::uint32_t, std::uint64_t> timers;          // the next, by handler
 };
