@@ -32,21 +32,22 @@ arena_space::arena_space(const arena_options& options, const std::vector<int>& f
     throw std::runtime_error(
         fmt::format("arena: a window of {} bytes was asked for; it must be a power of two of at least 64 MiB",
                     options_.window_bytes));
-  if (files.size() > static_cast<std::size_t>(most_windows(options_.window_bytes)))
+  const int most = most_windows(options_.window_bytes) - options_.first_window;
+  if (static_cast<int>(files.size()) > most)
     throw std::runtime_error(fmt::format(
         "arena: {} processes on this host; there are addresses for the windows of {}, each of {} MiB: start "
         "fewer processes with more PEs each (--pes), or choose a smaller --tri-arena-window-bytes",
-        files.size(), most_windows(options_.window_bytes), options_.window_bytes >> 20));
+        files.size(), most, options_.window_bytes >> 20));
   if (options_.limit_bytes == 0) options_.limit_bytes = automatic_limit(options_.window_bytes, files.size());
   const auto own = static_cast<std::size_t>(local_rank);
   try {
     for (std::size_t i = 0; i < files.size(); ++i)
-      windows_.push_back(
-          map_window(files[i], static_cast<int>(i), options_.window_bytes, i == own, options_.what_to_do));
+      windows_.push_back(map_window(files[i], options_.first_window + static_cast<int>(i), options_.window_bytes,
+                                    i == own, options_.what_to_do));
     heap_ = std::make_unique<arena::heap>(windows_[own], local_rank, options_.limit_bytes, options_.what_to_do);
     guests_ = std::make_unique<block_cache>(*heap_, guest_cache);
     guests_->use().unlock();
-    install_fork_guard(files, options_.window_bytes);
+    install_fork_guard(files, options_.window_bytes, options_.first_window);
     wait_for_all();
     for (std::size_t i = 0; i < windows_.size(); ++i) heap::validate(windows_[i], static_cast<int>(i));
   } catch (...) {

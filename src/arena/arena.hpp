@@ -23,6 +23,9 @@ struct arena_options {
   std::size_t limit_bytes = 0;  ///< 0: automatic_limit
   allocator_kind allocator = allocator_kind::caches;
   error_hints what_to_do = {};
+  /// Of the window of local rank 0, the same in all processes: two arenas of one process, of the MPI drop-in and of a
+  /// program that uses it, have different windows.
+  int first_window = 0;
 };
 
 /// The limit of a process when none is given: three quarters of the memory of the machine or container, divided by the

@@ -27,6 +27,7 @@ std::string what_lies_at(std::uintptr_t first, std::uintptr_t last) {
 
 std::vector<int> guarded_files;
 std::size_t guarded_window_bytes = 0;
+std::size_t first_guarded = 0;
 bool forked_child = false;
 
 // Whether the window is now a view of the child's own.
@@ -39,7 +40,7 @@ void make_windows_private() {
   for (std::size_t number = 0; number < guarded_files.size(); ++number) {
     const int file = guarded_files[number];
     if (file < 0) continue;
-    void* const place = reinterpret_cast<void*>(base_address + number * guarded_window_bytes);
+    void* const place = reinterpret_cast<void*>(base_address + (first_guarded + number) * guarded_window_bytes);
     // Under strict overcommit accounting (vm.overcommit_memory=2) the kernel charges private writable mappings, even
     // with MAP_NORESERVE: then the child may only read. If even that fails, nothing is mapped: the child must never
     // continue with the parent's windows.
@@ -91,10 +92,11 @@ window map_window(int fd, int number, std::size_t window_bytes, bool own, const 
   return {static_cast<std::byte*>(address), window_bytes};
 }
 
-void install_fork_guard(std::vector<int> fds, std::size_t window_bytes) {
+void install_fork_guard(std::vector<int> fds, std::size_t window_bytes, int first) {
   const bool first_time = guarded_window_bytes == 0;
   guarded_files = std::move(fds);
   guarded_window_bytes = window_bytes;
+  first_guarded = static_cast<std::size_t>(first);
   if (first_time) pthread_atfork(nullptr, nullptr, &make_windows_private);
 }
 

@@ -39,10 +39,10 @@ int create_window_file(std::size_t window_bytes);
 /// Windows of peers are excluded from core files; for the own one its heap decides (core_dump_units.hpp).
 window map_window(int fd, int number, std::size_t window_bytes, bool own, const error_hints& what_to_do = {});
 
-/// In a forked child that continues without exec, makes every window a private copy-on-write view: the child can read
-/// the contents but never disturb the parent. Under vm.overcommit_memory=2 it cannot write there (SIGSEGV). Registered
-/// once by the runtime; see `in_forked_child`.
-void install_fork_guard(std::vector<int> fds, std::size_t window_bytes);
+/// In a forked child that continues without exec, makes every window, from number `first` on, a private copy-on-write
+/// view: the child can read the contents but never disturb the parent. Under vm.overcommit_memory=2 it cannot write
+/// there (SIGSEGV). Registered once by the runtime; see `in_forked_child`.
+void install_fork_guard(std::vector<int> fds, std::size_t window_bytes, int first = 0);
 bool in_forked_child();
 
 /// Whether `address` lies in any window of the arena (mapped or not).

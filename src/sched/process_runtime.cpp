@@ -14,6 +14,7 @@
 
 #include "arena/footprint.hpp"
 #include "board/board_layout.hpp"
+#include "boot/mpi/mpi_library.hpp"
 #include "os/clock.hpp"
 #include "os/cpu/cpu_hints.hpp"
 #include "os/cpu/pinning.hpp"
@@ -38,7 +39,10 @@ void stop_request_handler(pe& here, envelope& message) { of(here).stop_all(here,
 const std::uint32_t stop_request = register_handler(&stop_request_handler, "scheduler: stop request");
 
 arena::arena_options arena_options_of(const config::configuration& values) {
-  return {values.arena_window_bytes, values.arena_limit_bytes, values.allocator};
+  arena::arena_options options{values.arena_window_bytes, values.arena_limit_bytes, values.allocator};
+  // The drop-in has the first windows.
+  if (boot::is_under_mpi_drop_in()) options.first_window = arena::most_windows(options.window_bytes) / 2;
+  return options;
 }
 
 // How often configuration::peer_timeout_s messages at the end of a job may lie still before it fails: a peer that is

@@ -110,26 +110,18 @@ bool program_has_begun_mpi() {
   return is_begun(&begun) == 0 && is_ended(&ended) == 0 && begun != 0 && ended == 0;
 }
 
-namespace {
-/// Both have their shared memory at the same addresses, so that pointers are valid in all processes.
-void refuse_drop_in() {
+bool is_under_mpi_drop_in() {
   Dl_info where{};
   const void* const intercepted = dlsym(RTLD_DEFAULT, "MPI_Send");
   const char* const off = std::getenv("TRIREME_MPI");
-  if (intercepted == nullptr || dladdr(intercepted, &where) == 0 || where.dli_fname == nullptr) return;
+  if (intercepted == nullptr || dladdr(intercepted, &where) == 0 || where.dli_fname == nullptr) return false;
   const std::string_view file = where.dli_fname;
   const std::string_view name = file.substr(file.rfind('/') + 1);
-  if (!name.starts_with("libtrireme-mpi-") || name.starts_with("libtrireme-mpi-slack") ||
-      (off != nullptr && std::string_view(off) == "off"))
-    return;
-  throw job_error(
-      "the program runs under the MPI drop-in, whose shared memory has the addresses that the program needs itself: "
-      "start it without trireme exec, or by trireme exec --no-mpi");
+  return name.starts_with("libtrireme-mpi-") && !name.starts_with("libtrireme-mpi-slack") &&
+         (off == nullptr || std::string_view(off) != "off");
 }
-}  // namespace
 
 mpi_calls& start_mpi(std::string_view choice, launcher_kind launcher, bool carries_messages) {
-  refuse_drop_in();
   // Of the program it is the one that is there, whoever launched it.
   if (choice == "auto" && program_has_begun_mpi())
     choice = dlsym(RTLD_DEFAULT, "ompi_mpi_comm_world") != nullptr ? "openmpi" : "mpich";

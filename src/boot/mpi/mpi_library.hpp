@@ -28,6 +28,9 @@ void check_usable_between_hosts(const mpi_calls& started);
 /// Whether the program has called MPI_Init, and not yet MPI_Finalize.
 bool program_has_begun_mpi();
 
+/// Whether calls of MPI go to the MPI drop-in: its arena is in this process, too.
+bool is_under_mpi_drop_in();
+
 /// Starts MPI, or takes that of the program; collectively over the job; once per process. Throws job_error.
 mpi_calls& start_mpi(std::string_view choice, launcher_kind launcher, bool carries_messages = true);
 
