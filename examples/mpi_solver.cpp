@@ -13,6 +13,7 @@
 #include "trireme/arrays.hpp"
 #include "trireme/balance.hpp"
 #include "trireme/init.hpp"
+#include "trireme/objects.hpp"
 
 extern "C" {
 void Cblacs_get(int context, int what, int* value);
@@ -29,7 +30,7 @@ void pdposv_(const char* triangle, const int* n, const int* right_sides, double*
 namespace {
 
 constexpr int n = 300;
-constexpr int block = 20;  // of columns, dealt to the ranks in turn
+constexpr int block = 20;  // rows and columns of a block; blocks of columns are dealt to the ranks in turn
 
 // A potential between points on a curve; symmetric and positive definite. Near pairs are integrated more finely.
 double interaction(int i, int j) {
@@ -77,8 +78,10 @@ std::vector<double> solve_by_scalapack(const tri::global_array<double, 2>& matri
   std::vector<double> right(n, 1.0);
   std::array<int, 9> of_matrix{}, of_right{};
   const int leading = n;
-  descinit_(of_matrix.data(), &size, &size, &size, &columns_of_block, &zero, &zero, &context, &leading, &info);
-  descinit_(of_right.data(), &size, &one, &size, &columns_of_block, &zero, &zero, &context, &leading, &info);
+  descinit_(of_matrix.data(), &size, &size, &columns_of_block, &columns_of_block, &zero, &zero, &context, &leading,
+            &info);
+  descinit_(of_right.data(), &size, &one, &columns_of_block, &columns_of_block, &zero, &zero, &context, &leading,
+            &info);
   pdposv_("L", &size, &one, own.data(), &one, &one, of_matrix.data(), right.data(), &one, &one, of_right.data(), &info);
   Cblacs_gridexit(context);
   MPI_Bcast(right.data(), n, MPI_DOUBLE, 0, MPI_COMM_WORLD);
@@ -101,8 +104,7 @@ int main(int argc, char** argv) {
     rows.reduce<&assembler::assemble>(tri::sum).get();  // the first time measures
     tri::balance().get();
     rows.reduce<&assembler::assemble>(tri::sum).get();
-    for (int i = 0; i < n; ++i)
-      matrix.put({{i, 0}, {i + 1, n}}, rows(i).call<&assembler::give>().get().data()).get();
+    for (int i = 0; i < n; ++i) matrix.put({{i, 0}, {i + 1, n}}, rows(i).call<&assembler::give>().get().data()).get();
   }
   tri::barrier().get();
   const std::vector<double> solution = solve_by_scalapack(matrix, rank, ranks);
