@@ -116,7 +116,7 @@ function(trireme_test name)
   add_test(NAME ${name} COMMAND ${name})
   # Of single parts, which need no programs: what continuous integration runs under the sanitizers.
   file(RELATIVE_PATH folder "${PROJECT_SOURCE_DIR}/tests" "${CMAKE_CURRENT_SOURCE_DIR}")
-  if(folder MATCHES "^(arena|arrays|balance|board|coll|explore|flow|loops|objects|sched|schedules|sim|trace|wire|matching|mpi/(engine|datatypes|rma))(/|$)"
+  if(folder MATCHES "^(arena|arrays|balance|board|coll|explore|flow|live|loops|objects|sched|schedules|sim|trace|wire|matching|mpi/(engine|datatypes|rma))(/|$)"
      AND NOT "no_sanitize" IN_LIST ARG_LABELS AND NOT "trireme_bench" IN_LIST ARG_DEPENDS)
     list(APPEND ARG_LABELS unit)
     add_dependencies(unit_tests ${name})

@@ -33,8 +33,9 @@ packages_of() {
   case "$1" in
     build) echo ninja-build cmake g++ make pkg-config ccache libhwloc-dev libcli11-dev libfmt-dev \
                 nlohmann-json3-dev libucx-dev libpmix-dev libopenmpi-dev openmpi-bin libmpich-dev mpich libhdf5-dev libmetis-dev libfftw3-dev \
+                libncurses-dev libotf2-trace-dev \
                 libgtest-dev libgmock-dev ;;
-    test) packages_of build; echo 'clang-16|clang' gfortran iproute2 mount libcereal-dev 'libomp-16-dev|libomp-dev' libopenblas-dev libsodium23 patch python3 python3-h5py python3-numpy git ;;
+    test) packages_of build; echo 'clang-16|clang' gfortran iproute2 mount libcereal-dev 'libomp-16-dev|libomp-dev' libopenblas-dev libsodium23 patch python3 python3-h5py python3-numpy otf2-tools git ;;
     bench) packages_of build; echo iproute2 mount libbenchmark-dev libmimalloc-dev libtbb-dev gfortran libarmci-mpi-dev \
                 libcoarrays-openmpi-dev libglobalarrays-dev libopenblas-dev libscalapack-openmpi-dev ;;
     demo) packages_of build; echo lammps ;;

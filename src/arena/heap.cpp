@@ -35,8 +35,14 @@ heap::heap(window own, int number, std::size_t limit_bytes, error_hints what_to_
   dumped_.take_in(stacks, (guest_cache + 1) * sizeof(return_stack));
   dumped_.take_in(window_.address, sizeof(window_header));
   for (int cache = 0; cache <= guest_cache; ++cache) new (stacks + cache) return_stack;
-  header() = window_header{window_header::expected_magic, window_header::expected_version,
-                           static_cast<std::uint32_t>(number), window_.bytes, 0};
+  header() = window_header{window_header::expected_magic,
+                           window_header::expected_version,
+                           static_cast<std::uint32_t>(number),
+                           window_.bytes,
+                           0,
+                           0,
+                           0,
+                           limit_bytes};
   detail::set_own_window(window_);
 }
 
@@ -100,9 +106,16 @@ void heap::no_gap(std::size_t spans) const {
                   spans * span_bytes, window_.bytes, what_to_do_.window));
 }
 
+// Also for readers outside of the job. Caller holds the lock.
+void heap::count_spans(std::size_t in_use) {
+  spans_in_use_ = in_use;
+  // relaxed: a figure; nothing is concluded from it about other memory
+  std::atomic_ref(header().spans_in_use).store(in_use, std::memory_order_relaxed);
+}
+
 // The books of spans that were free. Caller holds the lock.
 void heap::use_spans(std::size_t first, std::size_t spans) {
-  spans_in_use_ += spans;
+  count_spans(spans_in_use_ + spans);
   if (warm_.size() < first + spans) warm_.resize(first + spans);
   for (std::size_t span = first; span < first + spans; ++span)
     if (warm_[span]) {
@@ -151,7 +164,7 @@ void heap::release_run(void* address) {
   std::lock_guard guard(lock_);
   std::size_t first = static_cast<std::size_t>(static_cast<std::byte*>(address) - window_.address) / span_bytes;
   std::size_t spans = span_table(window_.address)[first].spans;
-  spans_in_use_ -= spans;
+  count_spans(spans_in_use_ - spans);
   for (std::size_t span = first; span < first + spans; ++span) warm_[span] = true;
   warm_spans_ += spans;
   if (spans >= spans_to_give_back) give_pages_back(first, spans);

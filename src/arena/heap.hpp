@@ -74,12 +74,16 @@ struct alignas(cache_line_bytes) return_stack {
 /// First page of a window: checked by an attaching process before it trusts the rest.
 struct window_header {
   static constexpr std::uint64_t expected_magic = 0x54524952454d4531;  // "TRIREME1"
-  static constexpr std::uint32_t expected_version = 2;
+  static constexpr std::uint32_t expected_version = 3;
   std::uint64_t magic;
   std::uint32_t version;
   std::uint32_t number;  // window number = local rank of the owner
   std::uint64_t window_bytes;
   std::uint64_t root;  // address of the structure that the upper layer published, 0 before
+  // For readers outside of the job (src/live).
+  std::uint64_t live_page;     // its offset in the window, 0 before it is complete
+  std::uint64_t spans_in_use;  // of the heap
+  std::uint64_t limit_bytes;   // of the heap
 };
 
 class heap {
@@ -107,6 +111,12 @@ class heap {
   cache_registry& caches() { return *caches_; }
   const window& own_window() const { return window_; }
   window_header& header() const { return *reinterpret_cast<window_header*>(window_.address); }
+  /// Shows the live page, which is complete, to readers outside of the job; it lies in memory from `reserve`.
+  void publish_live_page(const std::byte* page) {
+    // release: a reader that finds the page finds all of it. pairs: window.live_page
+    std::atomic_ref(header().live_page)
+        .store(static_cast<std::uint64_t>(page - window_.address), std::memory_order_release);
+  }
 
   // Facts that can be computed about any window of the host. A window is a power of two long: no division.
   static span_entry& entry_of(const void* block, std::size_t window_bytes) {
@@ -150,6 +160,7 @@ class heap {
   void use_spans(std::size_t first, std::size_t spans);
   void give_pages_back(std::size_t first, std::size_t spans);
   void trim();
+  void count_spans(std::size_t in_use);
 
   window window_;
   std::size_t limit_bytes_;

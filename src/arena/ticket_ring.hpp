@@ -136,6 +136,10 @@ class ticket_ring {
   bool mark_awake() { return reader_sleeps(tickets_.fetch_and(~asleep_bit, std::memory_order_seq_cst)); }
   bool seems_asleep() const { return reader_sleeps(tickets_.load(std::memory_order_relaxed)); }  // relaxed: a hint
 
+  // For readers outside of the job, who have no object of this type (src/live/format.hpp).
+  const void* place_of_tickets() const { return &tickets_; }
+  const void* place_of_consumed() const { return &consumed_; }
+
  private:
   // Each end on a line of its own. What never changes is with `consumed_`, which producers read as well.
   alignas(64) std::atomic<std::uint64_t> tickets_{0};   // next ticket, plus asleep_bit

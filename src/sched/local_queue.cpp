@@ -23,6 +23,7 @@ void local_queue::append_chunk() {
   fresh->next = nullptr;
   tail_->next = fresh;
   tail_ = fresh;
+  ++chunks_;
   tail_position_ = 0;
 }
 
@@ -30,6 +31,7 @@ void local_queue::append_chunk() {
 void local_queue::drop_chunk() {
   chunk* const used = head_;
   head_ = used->next;
+  --chunks_;
   head_position_ = 0;
   if (spare_ == nullptr)
     spare_ = used;

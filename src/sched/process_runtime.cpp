@@ -19,6 +19,7 @@
 #include "os/cpu/cpu_hints.hpp"
 #include "os/cpu/pinning.hpp"
 #include "os/cpu/topology.hpp"
+#include "sched/live_figures.hpp"
 #include "sched/offload_thread.hpp"
 #include "sched/order/process_order.hpp"
 #include "sched/remote/wire_link.hpp"
@@ -110,6 +111,7 @@ process_runtime::process_runtime(config::configuration values)
     job_.publish_endpoint_address(wire_->address());
     job_.barrier();
   }
+  publish_live_page(arena_->heap(), *root_->process, *this, job_.peers().front().pid);
   the_runtime = this;
 }
 

@@ -20,9 +20,10 @@
 namespace tri::sched {
 namespace {
 
-constexpr int burst = 64;                       // messages of one source before the others get their turn
-constexpr std::uint32_t node_queue_every = 64;  // busy steps between two polls of the node queue
-constexpr double wire_every_ns = 10'000;        // a busy PE polls the wire, between two messages
+constexpr int burst = 64;                  // messages of one source before the others get their turn
+constexpr std::uint32_t rare_every = 64;   // busy steps between two polls of the node queue, and two samples
+constexpr double interrupted_ns = 50'000;  // the scheduler itself takes less for a step
+constexpr double wire_every_ns = 10'000;   // a busy PE polls the wire, between two messages
 constexpr std::uint64_t steps_between_stall_checks = 1 << 16;
 constexpr std::int64_t ns_of_ms = 1'000'000;
 constexpr std::int64_t between_stall_checks_ns = 1000 * ns_of_ms;
@@ -33,9 +34,10 @@ std::vector<handler_function>& functions() {
   return table;
 }
 
-// So tracing costs handlers nothing while it is off.
-const handler_function* traced_functions(handler_function traced) {
-  static const std::vector<handler_function> table(functions().size(), traced);
+// A table whose every row is the same. So what is done around handlers costs nothing while it is off.
+template <handler_function Same>
+const handler_function* table_of() {
+  static const std::vector<handler_function> table(functions().size(), Same);
   return table.data();
 }
 
@@ -57,7 +59,8 @@ scheduler::scheduler(process_runtime& owner, int number, int local_number)
                        *owner.order(), number, owner.values().shuffle,
                        os::ns_to_ticks(static_cast<double>(owner.values().shuffle_delay_us) * 1000.0))),
       waiting_(idle_limits(owner.values().idle, owner.placement().oversubscribed,
-                           os::ns_to_ticks(static_cast<double>(owner.values().idle_spin_us) * 1000.0))) {}
+                           os::ns_to_ticks(static_cast<double>(owner.values().idle_spin_us) * 1000.0))),
+      idle_(record_.live.idle, os::ns_to_ticks(live::long_idle_ns)) {}
 
 scheduler::~scheduler() = default;
 
@@ -68,7 +71,12 @@ void scheduler::switch_trace(bool on) {
   own->mark(on ? trace::event::on : trace::event::off);
   traces->switched(on);
   trace_ = on ? own : nullptr;
-  handlers_ = on ? traced_functions(&run_traced) : functions().data();
+  handlers_ = usual_handlers();
+}
+
+const handler_function* scheduler::usual_handlers() const {
+  if (trace_ != nullptr) return table_of<&run_traced>();
+  return samples_ ? table_of<&run_timed>() : functions().data();
 }
 
 void scheduler::run_traced(pe& here, envelope& message) {
@@ -77,6 +85,64 @@ void scheduler::run_traced(pe& here, envelope& message) {
       here.trace()->begin(handler, message.source, message.argument_bytes(), message.trace_tag());
   functions()[handler](here, message);
   if (here.trace() != nullptr) here.trace()->end(handler, start);
+}
+
+// The first handler after a long idleness ends it, when it begins.
+void scheduler::looks_idle(bool is_published) {
+  if (is_published) handlers_ = table_of<&run_after_idle>();
+}
+
+void scheduler::idle_ended(std::uint64_t now) {
+  idle_.ended(now);
+  handlers_ = usual_handlers();
+}
+
+void scheduler::run_after_idle(pe& here, envelope& message) {
+  auto& own = static_cast<scheduler&>(here);
+  own.idle_ended(os::ticks());
+  own.handlers_[message.handler](here, message);
+}
+
+void scheduler::run_timed(pe& here, envelope& message) {
+  auto& own = static_cast<scheduler&>(here);
+  const handler_function handler = functions()[message.handler];
+  if (own.handler_depth_ != own.sampled_depth_ + 1) return handler(here, message);  // a handler runs messages
+  const std::uint64_t began = os::ticks();
+  handler(here, message);
+  own.in_handlers_ticks_ += os::ticks() - began;
+}
+
+// Now and then the handlers of one step are timed; what they do not take is the scheduler's, as in the steps between
+// two samples. From the end of a step to that of the next: idle time in between is known and does not count.
+void scheduler::begin_sample() {
+  // relaxed: a figure for readers outside of the job
+  record_.live.own_queue.store(local_.size() + ordered_.size() + timers_.size(), std::memory_order_relaxed);
+  if (trace_ != nullptr) return;
+  samples_ = true;
+  sampled_depth_ = handler_depth_;
+  in_handlers_ticks_ = 0;
+  idle_before_sample_ = idle_.total();
+  handlers_ = usual_handlers();
+  sample_began_ = os::ticks();
+}
+
+void scheduler::end_sample() {
+  if (!samples_) return;
+  const std::uint64_t all = os::ticks() - sample_began_;
+  if (idle_.is_idle()) idle_ended(idle_.last_look());
+  const std::uint64_t known = in_handlers_ticks_ + idle_.total() - idle_before_sample_;
+  cancel_sample();
+  if (in_handlers_ticks_ == 0 || handler_depth_ != sampled_depth_ || known > all ||
+      all - known > os::ns_to_ticks(interrupted_ns))
+    return;
+  // relaxed: as above; no other thread writes it
+  std::atomic<std::uint64_t>& overhead = record_.live.overhead;
+  overhead.store(overhead.load(std::memory_order_relaxed) + (all - known) * rare_every, std::memory_order_relaxed);
+}
+
+void scheduler::cancel_sample() {
+  samples_ = false;
+  handlers_ = usual_handlers();
 }
 
 void scheduler::send_later(std::int64_t delay_ns, const envelope& message) {
@@ -231,6 +297,8 @@ bool scheduler::help_on_board() {
   if (own_board_.has_work() && !own_board_.is_in_chunks()) {
     const std::uint64_t before = trace_ == nullptr ? 0 : os::ticks();
     const std::uint64_t cpu_before = spare_clock_ == nullptr ? 0 : spare_clock_->read();
+    if (idle_.is_idle()) idle_ended(os::ticks());
+    if (samples_) cancel_sample();
     // A portion ends when a message arrives: helping must not delay what only this PE can do.
     if (own_board_.help([this] { return inbox_.seems_empty(); }) > 0) {
       counters_.board_portions.add();
@@ -312,10 +380,13 @@ bool scheduler::step() {
   }
   // Own messages may be left: those that come after them in priority, and other work, wait.
   if (worked) {
-    if (++steps_ % node_queue_every == 0) {
+    const std::uint32_t since_rare = ++steps_ % rare_every;
+    if (since_rare == 1) end_sample();
+    if (since_rare == 0) {
       run_node_message();
       // Those of the last priorities use memory for which others wait: what they wait for may be among those.
       if (wire_ != nullptr && wire_->memory_is_asked_for()) run_ordered(false);
+      begin_sample();
     }
     return true;
   }
@@ -332,6 +403,8 @@ void scheduler::run_until(os::function_ref<bool()> done, bool waiting_on_result)
     if (step()) {
       waiting_.busy();
       was_idle_ = false;
+      if (idle_.is_idle()) [[unlikely]]
+        idle_ended(idle_.last_look());
       continue;
     }
     idle(waiting_on_result);
@@ -340,6 +413,8 @@ void scheduler::run_until(os::function_ref<bool()> done, bool waiting_on_result)
     record_.replay_waits_for.store(0, std::memory_order_relaxed);  // relaxed: see check_replay
   // Other hosts may wait for what this PE has sent meanwhile, as in a barrier, and the program may compute for long
   // now.
+  if (idle_.is_idle()) idle_ended(os::ticks());
+  if (samples_) cancel_sample();  // the program goes on
   if (has_waited) flush_wire();
   if (trace_ != nullptr && waiting_on_result) [[unlikely]]
     trace_->mark(trace::event::resume);
@@ -361,7 +436,10 @@ void scheduler::idle(bool waiting_on_result) {
   if (spare_clock_ != nullptr) [[unlikely]]
     count_idle();
   if (run_idle_hooks()) return;
-  switch (waiting_.next(os::ticks())) {
+  const std::uint64_t now = os::ticks();
+  if (!idle_.is_idle()) record_.live.own_queue.store(timers_.size(), std::memory_order_relaxed);  // relaxed: a figure
+  looks_idle(idle_.nothing_found(now));
+  switch (waiting_.next(now)) {
     case arena::wait_step::poll:
       os::cpu_relax();
       break;
@@ -369,7 +447,9 @@ void scheduler::idle(bool waiting_on_result) {
       sched_yield();
       break;
     case arena::wait_step::sleep:
+      looks_idle(idle_.publish());
       sleep(waiting_on_result);
+      looks_idle(idle_.nothing_found(os::ticks()));
       if (waiting_on_result) runtime_.check_for_stall(*this);
       return;
   }

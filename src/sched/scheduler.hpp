@@ -11,6 +11,7 @@
 
 #include "arena/wait_policy.hpp"
 #include "board/board_pe.hpp"
+#include "live/idle_word.hpp"
 #include "os/clock.hpp"
 #include "sched/inbox_reader.hpp"
 #include "sched/ordered_queue.hpp"
@@ -63,6 +64,14 @@ class scheduler final : public pe {
   };
 
   static void run_traced(pe& here, envelope& message);
+  static void run_after_idle(pe& here, envelope& message);
+  static void run_timed(pe& here, envelope& message);
+  const handler_function* usual_handlers() const;
+  void looks_idle(bool is_published);
+  void idle_ended(std::uint64_t now);
+  void begin_sample();
+  void end_sample();
+  void cancel_sample();
   bool wire_is_due() const { return makes_progress_on_wire_ && os::ticks() - last_wire_ticks_ > wire_every_ticks_; }
   void run(envelope& message) {
     if ((message.flags & envelope::any_of_wire) != 0) [[unlikely]]
@@ -121,7 +130,8 @@ class scheduler final : public pe {
 
   process_runtime& runtime_;
   process_record& own_process_;
-  const handler_function* handlers_;  // while this PE is traced: a table whose every row is run_traced
+  // While this PE is traced, is idle, or samples its overhead: a table whose every row does that around the handler.
+  const handler_function* handlers_;
   inbox_reader inbox_;
   wire_link* const wire_;              // null with one host
   const bool makes_progress_on_wire_;  // no communication thread does
@@ -134,6 +144,13 @@ class scheduler final : public pe {
   std::uint64_t timer_sequence_ = 0;
   global_message_counts global_counts_;
   arena::wait_policy waiting_;
+  live::idle_meter idle_;
+  // The sample of the overhead that is under way.
+  bool samples_ = false;
+  int sampled_depth_ = 0;
+  std::uint64_t sample_began_ = 0;
+  std::uint64_t in_handlers_ticks_ = 0;
+  std::uint64_t idle_before_sample_ = 0;
   std::vector<os::unique_function<bool()>> idle_hooks_;
   bool may_be_rung_ = false;   // it was marked asleep since the last step
   bool owes_poller_ = false;   // it got up when there was no poller, and no other PE was rung to become it

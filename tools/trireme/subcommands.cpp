@@ -14,6 +14,7 @@ const std::vector<subcommand>& subcommands() {
       {"tune", "find the best loop schedules of a program by running it under many", tune_command},
       {"repeat", "run a program repeatedly and report the spread of its run times", repeat_command},
       {"sweep", "run a program with the cores split into processes in every way", sweep_command},
+      {"top", "watch a running job: what each PE or rank does now", top_command},
       {"trace", "analyse and draw the trace of a program", trace_command},
       {"model", "model the waiting time of messages and the message count of broadcasts", model_command},
       {"plan", "show how a collective operation runs on hosts and ranks, and what it costs", plan_command},

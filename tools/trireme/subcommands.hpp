@@ -33,6 +33,7 @@ int balance_command(int argc, char** argv);
 int layout_command(int argc, char** argv);
 int plan_command(int argc, char** argv);
 int sim_command(int argc, char** argv);
+int top_command(int argc, char** argv);
 int trace_command(int argc, char** argv);
 int completion_command(int argc, char** argv);
 int manual_command(int argc, char** argv);

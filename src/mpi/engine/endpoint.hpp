@@ -45,6 +45,7 @@ struct endpoint_counters {
   std::atomic<std::uint64_t> waited_ticks{0};   // these three only where engine_options::measures_time
   std::atomic<std::uint64_t> helped_ticks{0};
   std::atomic<std::uint64_t> slept_ticks{0};
+  std::atomic<std::uint64_t> idle{0};  // live/idle_word.hpp
 
   // relaxed: nothing is ordered by a counter
   static void add(std::atomic<std::uint64_t>& counter, std::uint64_t by = 1) {

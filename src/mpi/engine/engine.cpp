@@ -85,6 +85,7 @@ engine::engine(std::span<endpoint* const> endpoints, std::uint32_t number, board
       options_(options),
       process_(getpid()),
       waiting_(waiting_limits(options.oversubscribed)),
+      idle_(own_.counters.idle, os::ns_to_ticks(live::long_idle_ns)),
       polling_(polling_limits(options.oversubscribed)),
       pace_(usual_pace()),
       polling_ticks_(os::ns_to_ticks(longest_between_polls_ns)),

@@ -25,6 +25,7 @@
 #include "arena/block_cache.hpp"
 #include "arena/wait_policy.hpp"
 #include "board/board_pe.hpp"
+#include "live/idle_word.hpp"
 #include "mpi/engine/copy_timing.hpp"
 #include "mpi/engine/core_share.hpp"
 #include "mpi/engine/data_copy.hpp"
@@ -349,6 +350,7 @@ class engine {
   bool keeps_api_mutex_ = false;
   bool asks_others_ = false;
   arena::wait_policy waiting_;
+  live::idle_meter idle_;
   arena::wait_policy polling_;
   polling_pace pace_;
   std::uint64_t last_poll_ = 0;  // tick at which the last unsuccessful call returned

@@ -66,8 +66,9 @@ void engine::end_wait(bool is_of_program) {
   publish_activity(activity::busy);
   shared_copies_ = {};  // what is still on the board now also waits for the program
   if (is_of_program && wait_observer_ != nullptr) wait_observer_->wait_ends();
-  if (--waits_ == 0 && options_.measures_time)
-    endpoint_counters::add(own_.counters.waited_ticks, os::ticks() - wait_began_);
+  if (--waits_ > 0) return;
+  if (idle_.is_idle()) idle_.ended(idle_.last_look());
+  if (options_.measures_time) endpoint_counters::add(own_.counters.waited_ticks, os::ticks() - wait_began_);
 }
 
 void engine::offer_progress() {
@@ -130,10 +131,13 @@ bool engine::step_of_wait() {
   if (!worked) worked = help_one_rank();
   if (worked) {
     waiting_.busy();
+    if (idle_.is_idle()) idle_.ended(idle_.last_look());
     return false;
   }
   publish_activity(activity::looking);
-  switch (waiting_.next(os::ticks())) {
+  const std::uint64_t now = os::ticks();
+  idle_.nothing_found(now);
+  switch (waiting_.next(now)) {
     case arena::wait_step::poll:
       if (api_mutex_ != nullptr)
         yield();
@@ -237,6 +241,7 @@ void engine::sleep(std::uint32_t heard, bool asks_others) {
   own_.lock.unlock();
   ++sleepers_;
   publish_activity(activity::asleep);
+  idle_.publish();
   const std::uint64_t fell_asleep = options_.measures_time ? os::ticks() : 0;
   // Our messages are published before we check which ranks offer progress: either we see that a rank has returned to
   // computing, and sleep only briefly, or that rank sees our message. A fence here, so that publishing needs none; a
@@ -250,7 +255,9 @@ void engine::sleep(std::uint32_t heard, bool asks_others) {
                                                               : -1);
   if (api_mutex_ != nullptr) api_mutex_->lock();
   --sleepers_;
-  if (options_.measures_time) endpoint_counters::add(own_.counters.slept_ticks, os::ticks() - fell_asleep);
+  const std::uint64_t now = os::ticks();
+  if (idle_.is_idle()) idle_.nothing_found(now);
+  if (options_.measures_time) endpoint_counters::add(own_.counters.slept_ticks, now - fell_asleep);
 }
 
 }  // namespace tri::mpi

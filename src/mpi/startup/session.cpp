@@ -33,6 +33,7 @@
 #include "mpi/p2p/requests.hpp"
 #include "mpi/startup/bootstrap_exchange.hpp"
 #include "mpi/startup/library_calls.hpp"
+#include "mpi/startup/live_figures.hpp"
 #include "mpi/startup/progress_thread.hpp"
 #include "mpi/startup/shared_files.hpp"
 #include "mpi/startup/user_memory.hpp"
@@ -485,6 +486,29 @@ struct session::starting {
     counted_calls::counts = counts;
   }
 
+  // For readers outside of the job.
+  void show_figures() {
+    shared_parts& all = *made->parts_;
+    const auto [host, hosts] = place_of_host();
+    publish_live_page(all.arena->heap(), *all.endpoints[static_cast<std::size_t>(rank)],
+                      {.rank = world_rank,
+                       .size = world_size,
+                       .host = host,
+                       .hosts = hosts,
+                       .first_pid = all.endpoints.front()->process});
+  }
+
+  // The number of the own host, and how many there are.
+  std::pair<int, int> place_of_host() const {
+    std::vector<int> first_ranks = made->hosts_.host_of;  // of the hosts
+    if (first_ranks.empty()) return {0, 1};
+    std::sort(first_ranks.begin(), first_ranks.end());
+    first_ranks.erase(std::unique(first_ranks.begin(), first_ranks.end()), first_ranks.end());
+    const auto own = std::lower_bound(first_ranks.begin(), first_ranks.end(),
+                                      made->hosts_.host_of[static_cast<std::size_t>(world_rank)]);
+    return {static_cast<int>(own - first_ranks.begin()), static_cast<int>(first_ranks.size())};
+  }
+
   static constexpr std::size_t window_bytes = config::default_arena_window_bytes;
 };
 
@@ -504,6 +528,7 @@ void session::start(int thread_level) {
   ranks.learn_world();
   if (!ranks.connect_hosts() || !ranks.begin_progress() || !ranks.begin_library_calls(thread_level)) return;
   ranks.count_calls();
+  ranks.show_figures();
   requests::start();
   active_ = ranks.made.release();
   stop_in_finalize();

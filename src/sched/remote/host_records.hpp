@@ -9,6 +9,7 @@
 #include "arena/window.hpp"
 #include "sched/idle_listener.hpp"
 #include "sched/inbox.hpp"
+#include "sched/live_figures.hpp"
 #include "sched/node_queue.hpp"
 #include "sched/remote/host_creations.hpp"
 #include "trireme/detail/sched/counters.hpp"
@@ -23,6 +24,7 @@ struct pe_record {
   std::atomic<std::uint32_t> early_requests{0};
   /// In a replay (order/ordered_step.cpp): 0 while this PE runs, else what it waits for.
   std::atomic<std::uint64_t> replay_waits_for{0};
+  pe_figures live;
 };
 
 /// A number that several threads of a process add to: figures that tests and reports read.
@@ -58,7 +60,7 @@ struct protocol_figures {
 
 /// One process as its host sees it; the root of its window.
 struct process_record {
-  static constexpr std::uint32_t expected_version = 3;
+  static constexpr std::uint32_t expected_version = 4;
   static constexpr int idle_words = arena::most_local_pes / 64;
 
   std::uint32_t version;

@@ -22,6 +22,11 @@ class local_queue {
 
   bool empty() const { return head_ == tail_ && head_position_ == tail_position_; }
 
+  /// How many messages wait, the one that runs included.
+  std::uint64_t size() const {
+    return std::uint64_t{chunk_envelopes} * (chunks_ - 1) + tail_position_ - head_position_;
+  }
+
   /// A slot at the end; the caller fills it before any other operation on the queue.
   envelope& push() {
     if (tail_position_ == chunk_envelopes) [[unlikely]]
@@ -63,6 +68,7 @@ class local_queue {
   chunk* head_ = nullptr;
   std::uint32_t head_position_ = 0;
   std::uint32_t tail_position_ = 0;
+  std::uint32_t chunks_ = 1;
   chunk* tail_;
   chunk* spare_ = nullptr;
 };

@@ -1,0 +1,361 @@
+// `trireme top` beside real jobs: what it shows is what they count, and whatever is wrong is one line.
+#include <fcntl.h>
+#include <gmock/gmock.h>
+#include <pty.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <chrono>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <set>
+#include <sstream>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "arena/heap.hpp"
+#include "live/live_page.hpp"
+#include "support/another_user.hpp"
+#include "support/command_runner.hpp"
+#include "tools/watched_job.hpp"
+
+namespace tri::tools {
+namespace {
+
+namespace fs = std::filesystem;
+using nlohmann::json;
+using testing::command_result;
+using ::testing::ContainsRegex;
+using ::testing::HasSubstr;
+using testing::objects_job;
+using testing::watched_job;
+
+command_result top(const std::string& arguments) { return testing::run_command(TRIREME_COMMAND " top " + arguments); }
+
+json top_json(const watched_job& job, const std::string& more = "") {
+  const command_result shown = top(std::to_string(job.pid()) + " --once --json --interval 0.2 " + more);
+  EXPECT_EQ(shown.status, 0) << shown.errors;
+  EXPECT_EQ(shown.errors, "");
+  return json::parse(shown.output);
+}
+
+// The time that PEs were woken is theirs, though they found nothing.
+const std::set<std::string> changes_at_rest{"sleeps", "wakes"};
+
+TEST(top_command, shows_what_the_pes_count) {
+  watched_job job(objects_job(2, 2));
+  const json shown = top_json(job);
+  EXPECT_EQ(shown["job"]["kind"], "objects");
+  EXPECT_EQ(shown["job"]["program"], "watched_program");
+  EXPECT_EQ(shown["job"]["processes"], 2);
+  EXPECT_EQ(shown["job"]["rows"], 4);
+  const auto counted = job.counters();
+  ASSERT_EQ(counted.size(), 4U);
+  ASSERT_EQ(shown["rows"].size(), 4U);
+  std::uint64_t migrations = 0;
+  for (const auto& [pe, counters] : counted) {
+    const json& row = shown["rows"][static_cast<std::size_t>(pe)];
+    EXPECT_EQ(row["number"], pe);
+    EXPECT_GE(row["totals"]["sent"], 3000U);
+    for (const auto& [name, value] : counters)
+      if (!changes_at_rest.contains(name)) {
+        EXPECT_EQ(row["totals"][name], value) << "PE " << pe << " " << name;
+      }
+    migrations += row["totals"]["migrations"].get<std::uint64_t>();
+    EXPECT_EQ(row["sent_per_s"], 0.0);
+    EXPECT_EQ(row["queue"], 0U);
+  }
+  EXPECT_EQ(migrations, 6U) << "two of eight elements were there already";
+  // The main program has PE 0 all the time, though it does not run messages; the others have nothing to do.
+  EXPECT_EQ(shown["rows"][0]["state"], "busy");
+  EXPECT_EQ(shown["rows"][0]["busy"], 1.0);
+  for (int pe = 1; pe < 4; ++pe) {
+    const json& row = shown["rows"][static_cast<std::size_t>(pe)];
+    EXPECT_EQ(row["state"], "idle");
+    EXPECT_GT(row["idle"], 0.99);
+  }
+  for (const json& process : shown["process_figures"]) {
+    EXPECT_GT(process["resident_bytes"], 0U);
+    EXPECT_GT(process["arena_bytes"], 0U);
+    EXPECT_GE(process["arena_limit_bytes"], process["arena_bytes"]);
+    EXPECT_EQ(process["has_ended"], false);
+  }
+}
+
+TEST(top_command, shows_who_sends_to_whom) {
+  const watched_job job(objects_job(2, 2), "traffic");
+  const json shown = top_json(job);
+  std::set<std::pair<int, int>> pairs;
+  for (const json& each : shown["messages"])
+    if (each["per_s"] > 10) pairs.emplace(each["from"], each["to"]);
+  EXPECT_EQ(pairs, (std::set<std::pair<int, int>>{{0, 1}, {1, 2}, {2, 3}, {3, 0}}));
+  for (const json& row : shown["rows"]) {
+    EXPECT_GT(row["sent_per_s"], 0.0);
+    EXPECT_GT(row["received_per_s"], 0.0);
+    EXPECT_NEAR(row["busy"].get<double>() + row["idle"].get<double>() + row["overhead"].get<double>(), 1, 1e-9);
+    EXPECT_GT(row["totals"]["overhead"], 0U);
+  }
+}
+
+TEST(top_command, shows_emulated_hosts_as_one_job) {
+  const watched_job job(objects_job(3, 1, "--tri-hosts=3"));
+  const json shown = top_json(job);
+  EXPECT_EQ(shown["job"]["hosts"], 3);
+  EXPECT_EQ(shown["rows"].size(), 3U);
+  std::set<int> hosts;
+  for (const json& process : shown["process_figures"]) hosts.insert(process["host"].get<int>());
+  EXPECT_EQ(hosts, (std::set<int>{0, 1, 2}));
+}
+
+TEST(top_command, a_table_has_a_line_for_each_pe) {
+  const watched_job job(objects_job(2, 1));
+  const command_result shown = top(std::to_string(job.pid()) + " --once --interval 0.1");
+  EXPECT_EQ(shown.status, 0) << shown.errors;
+  EXPECT_THAT(shown.output, ContainsRegex("^job [0-9]+  watched_program: 2 processes, 2 PEs, running for "));
+  EXPECT_THAT(shown.output, ContainsRegex("\n    0    0 #################### 100.0   0.0   0.0 "));
+  EXPECT_THAT(shown.output, ContainsRegex("\n    1    1 +0.0   0.0 100.0 "));
+}
+
+// The view in a terminal: what it draws, until a key ends it.
+class terminal {
+ public:
+  explicit terminal(pid_t job) {
+    setenv("TERM", "xterm", 1);
+    winsize size{.ws_row = 20, .ws_col = 120, .ws_xpixel = 0, .ws_ypixel = 0};
+    pid_ = forkpty(&side_, nullptr, nullptr, &size);
+    if (pid_ == 0) {
+      execl(TRIREME_COMMAND, "trireme", "top", std::to_string(job).c_str(), "--interval", "0.1", nullptr);
+      _exit(127);
+    }
+  }
+  ~terminal() { close(side_); }
+  terminal(const terminal&) = delete;
+  terminal& operator=(const terminal&) = delete;
+
+  /// Reads on until that was drawn, or the command has ended.
+  bool draws(const std::string& text) {
+    std::array<char, 4096> part{};
+    while (drawn_.find(text) == std::string::npos) {
+      const ssize_t came = read(side_, part.data(), part.size());
+      if (came <= 0) return false;
+      drawn_.append(part.data(), static_cast<std::size_t>(came));
+    }
+    return true;
+  }
+  void press(char key) { EXPECT_EQ(write(side_, &key, 1), 1); }
+  int wait() {
+    while (draws("this is never drawn")) {
+    }
+    int status = 0;
+    waitpid(pid_, &status, 0);
+    return status;
+  }
+  const std::string& drawn() const { return drawn_; }
+
+ private:
+  int side_ = -1;
+  pid_t pid_ = 0;
+  std::string drawn_;
+};
+
+TEST(top_command, refreshes_in_a_terminal_until_a_key_or_the_end) {
+  watched_job job(objects_job(2, 1));
+  terminal first(job.pid());
+  if (!first.draws("q quit")) {
+    EXPECT_THAT(first.drawn(), HasSubstr("built without ncurses (libncurses-dev)"));
+    GTEST_SKIP() << "built without ncurses";
+  }
+  EXPECT_THAT(first.drawn(), HasSubstr("watched_program: 2 processes, 2 PEs"));
+  EXPECT_THAT(first.drawn(), HasSubstr("busy%"));
+  first.press('s');
+  first.press('q');
+  EXPECT_EQ(first.wait(), 0);
+  terminal second(job.pid());
+  EXPECT_TRUE(second.draws("q quit"));
+  job.end();
+  EXPECT_EQ(second.wait(), 0);
+  EXPECT_THAT(second.drawn(), ContainsRegex("job [0-9]+ has ended"));
+}
+
+TEST(top_command, lists_several_jobs_and_wants_a_choice) {
+  const watched_job one(objects_job(2, 1));
+  const watched_job other(objects_job(1, 1));
+  const command_result listed = top("--list --json");
+  EXPECT_EQ(listed.status, 0) << listed.errors;
+  int ours = 0;
+  for (const json& each : json::parse(listed.output)) ours += each["program"] == "watched_program" ? 1 : 0;
+  EXPECT_GE(ours, 2);
+  const command_result unclear = top("--once");
+  EXPECT_EQ(unclear.status, 1);
+  EXPECT_EQ(unclear.output, "");
+  EXPECT_THAT(unclear.errors, ContainsRegex("JOB +kind +processes +PEs +running +program\n"));
+  EXPECT_THAT(unclear.errors,
+              ContainsRegex("trireme top: [0-9]+ jobs run here: choose one, as in `trireme top [0-9]+`"));
+  EXPECT_EQ(top_json(one)["job"]["processes"], 2);
+  EXPECT_EQ(top_json(other)["job"]["processes"], 1);
+  // Of the process that started both.
+  const command_result both = top(std::to_string(getpid()) + " --once");
+  EXPECT_EQ(both.status, 1);
+  EXPECT_THAT(both.errors, ContainsRegex("has started several jobs: .*\\(watched_program\\), .*; choose one of them"));
+}
+
+TEST(top_command, a_process_that_is_no_job_is_named) {
+  const command_result none = top(std::to_string(getppid()) + " --once");
+  EXPECT_EQ(none.status, 1);
+  EXPECT_THAT(none.errors, HasSubstr("is not part of a job that can be watched; `trireme top --list` lists the jobs"));
+  const command_result gone = top("4194303 --once");
+  EXPECT_EQ(gone.status, 1);
+  EXPECT_EQ(gone.errors, "trireme top: there is no process 4194303; `trireme top --list` lists the jobs\n");
+}
+
+// A job that ends, however, ends the view; what was counted until then is still there.
+TEST(top_command, a_job_that_is_killed_ends_the_view) {
+  watched_job job(objects_job(2, 1));
+  const testing::temporary_folder output;
+  testing::background_command watcher(TRIREME_COMMAND " top " + std::to_string(job.pid()) + " --json --interval 0.05",
+                                      output.path() / "out");
+  watcher.wait_for("}\n");
+  job.kill();
+  EXPECT_EQ(watcher.wait(), 0);
+  const std::string watched = watcher.output();
+  EXPECT_THAT(watched, ContainsRegex("trireme top: job [0-9]+ has ended\n"));
+  std::istringstream lines(watched);
+  std::string line;
+  json last;
+  while (std::getline(lines, line))
+    if (line.starts_with("{")) last = json::parse(line);
+  EXPECT_EQ(last["process_figures"][0]["has_ended"], true);
+  EXPECT_EQ(last["rows"].size(), 2U);
+}
+
+TEST(top_command, only_its_user_may_watch_a_job) {
+  if (!testing::can_be_another_user()) GTEST_SKIP() << testing::why_no_other_user;
+  const watched_job job(objects_job(1, 1));
+  const testing::temporary_folder output;
+  fs::permissions(output.path(), fs::perms::all);
+  const std::string file = (output.path() / "out").string();
+  const std::string command = TRIREME_COMMAND " top " + std::to_string(job.pid()) + " --once >" + file +
+                              " 2>&1; " TRIREME_COMMAND " top --list >>" + file + " 2>&1";
+  const int status = testing::run_as_another_user([&] { return std::system(command.c_str()) == 0 ? 0 : 1; });
+  if (status == 1 && testing::contents_of(file).find("Permission denied") != std::string::npos)
+    GTEST_SKIP() << "the other user cannot run the command";
+  EXPECT_EQ(testing::contents_of(file),
+            "trireme top: process " + std::to_string(job.pid()) +
+                " belongs to root, and only root may watch its jobs\nno job of yours runs on this host\n");
+}
+
+// A process with a window as the tests want it: this one, which offers the file as processes of jobs do.
+class made_window {
+ public:
+  made_window() : file_(memfd_create("trireme-arena", 0)) {
+    EXPECT_EQ(ftruncate(file_, static_cast<off_t>(bytes)), 0);
+    memory_ = static_cast<std::byte*>(mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file_, 0));
+    new (memory_) arena::window_header{
+        arena::window_header::expected_magic, arena::window_header::expected_version, 0, bytes, 0, page_at, 3, 1 << 20};
+    const live::figure_place idle{"idle", live::figure_kind::idle, 0, 0};
+    const live::row_place row{.number = 0, .blocks = {memory_ + 8192, nullptr}, .inbox = {}};
+    live::write_page(memory_ + page_at,
+                     {.kind = live::job_kind::objects,
+                      .pid = getpid(),
+                      .processes = 1,
+                      .hosts = 1,
+                      .rows_of_job = 1,
+                      .first_pid = getpid(),
+                      .job = static_cast<std::uint64_t>(getpid()),
+                      .ns_per_tick = 1},
+                     {&idle, 1}, {&row, 1}, memory_);
+  }
+  ~made_window() {
+    munmap(memory_, bytes);
+    close(file_);
+  }
+  made_window(const made_window&) = delete;
+  made_window& operator=(const made_window&) = delete;
+
+  static constexpr std::size_t bytes = std::size_t{1} << 20;
+  static constexpr std::uint64_t page_at = 4096;
+  arena::window_header& header() { return *reinterpret_cast<arena::window_header*>(memory_); }
+  live::page& page() { return *reinterpret_cast<live::page*>(memory_ + page_at); }
+  live::figure& figure() { return *reinterpret_cast<live::figure*>(memory_ + page_at + sizeof(live::page)); }
+  live::row& row() {
+    return *reinterpret_cast<live::row*>(memory_ + page_at + sizeof(live::page) + sizeof(live::figure));
+  }
+  static command_result watch() { return top(std::to_string(getpid()) + " --once --json --interval 0.05"); }
+
+ private:
+  int file_;
+  std::byte* memory_;
+};
+
+TEST(top_command, damaged_memory_is_one_line) {
+  made_window window;
+  const command_result good = made_window::watch();
+  ASSERT_EQ(good.status, 0) << good.errors;
+  EXPECT_EQ(json::parse(good.output)["process_figures"][0]["arena_bytes"], 3 << 16);
+
+  const auto refused = [](const std::string& why) {
+    const command_result shown = made_window::watch();
+    EXPECT_EQ(shown.status, 1);
+    EXPECT_EQ(shown.output, "");
+    EXPECT_EQ(shown.errors, "trireme top: process " + std::to_string(getpid()) + why + "\n");
+  };
+  const auto with = [](auto& place, auto value, auto&& check) {
+    const auto before = place;
+    place = value;
+    check();
+    place = before;
+  };
+  with(window.page().version, 99U,
+       [&] { refused(" runs another version of Trireme: its live page has version 99, this command reads 1"); });
+  with(window.header().version, 2U,
+       [&] { refused(" runs another version of Trireme: its windows have version 2, this command reads 3"); });
+  with(window.page().magic, std::uint64_t{5}, [&] { refused(": its live page is damaged: it begins with 0x5"); });
+  with(window.page().rows, 0xffff'ffffU,
+       [&] { refused(": its live page is damaged: it has 1 figures and 4294967295 rows in 208 bytes"); });
+  with(window.page().ns_per_tick, -1.0, [&] { refused(": its live page is damaged: a tick would last -1 ns"); });
+  with(window.header().window_bytes, std::uint64_t{1} << 40,
+       [&] { refused(": its live page is damaged: its window should have 1099511627776 bytes and has 1048576"); });
+  with(window.header().live_page, std::uint64_t{1} << 40,
+       [&] { refused(": its live page is damaged: it would begin at byte 1099511627776 of a window of 1048576"); });
+  with(window.figure().block, 7U, [&] { refused(": its live page is damaged: 'idle' is in block 7"); });
+  with(window.figure().offset, 3U,
+       [&] { refused(": its live page is damaged: idle would lie at byte 8195 of a window of 1048576"); });
+  with(window.row().blocks[0], ~std::uint64_t{7}, [&] {
+    refused(": its live page is damaged: idle would lie at byte 18446744073709551608 of a window of 1048576");
+  });
+  with(window.row().inbox, live::ring{.tickets = 64, .consumed = 64, .cells = 0, .capacity = 3, .cell_bytes = 64}, [&] {
+    refused(": its live page is damaged: the inbox of row 0 has 3 cells of 64 bytes at byte 0 of a window of 1048576");
+  });
+}
+
+#ifdef WATCHED_MPI
+TEST(top_command, shows_ranks_of_mpi_jobs) {
+  setenv("OMPI_ALLOW_RUN_AS_ROOT", "1", 1);
+  setenv("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1", 1);
+  const std::string start = WATCHED_MPIRUN " -n 2 " TRIREME_COMMAND " exec --mpi -- " WATCHED_MPI;
+  const watched_job job(start, "");
+  const json shown = top_json(job);
+  EXPECT_EQ(shown["job"]["kind"], "mpi");
+  EXPECT_EQ(shown["job"]["program"], "watched_mpi");
+  ASSERT_EQ(shown["rows"].size(), 2U);
+  EXPECT_EQ(shown["rows"][0]["state"], "busy");
+  EXPECT_EQ(shown["rows"][0]["busy"], 1.0);
+  EXPECT_GE(shown["rows"][0]["totals"]["inlined"], 100U);
+  EXPECT_EQ(shown["rows"][1]["state"], "idle");
+  EXPECT_GT(shown["rows"][1]["idle"], 0.99);
+  const auto received = [&](int rank) {
+    const json& totals = shown["rows"][static_cast<std::size_t>(rank)]["totals"];
+    return totals["received_by_itself"].get<int>() + totals["received_by_others"].get<int>();
+  };
+  EXPECT_GE(received(1), 100);
+}
+#endif
+
+}  // namespace
+}  // namespace tri::tools

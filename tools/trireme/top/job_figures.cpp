@@ -1,0 +1,212 @@
+#include "top/job_figures.hpp"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <numeric>
+#include <optional>
+#include <string_view>
+
+#include "live/idle_word.hpp"
+#include "os/clock.hpp"
+#include "os/text_file.hpp"
+
+namespace tri::tools {
+namespace {
+
+// Ticks are those of the job: both processes run on one machine.
+row_reading read_row(const live_process& process, const live::row& row) {
+  row_reading made;
+  made.ticks = os::ticks();
+  for (const live::figure& figure : process.figures()) {
+    const std::uint64_t value = process.read(row, figure);
+    if (figure.kind == live::figure_kind::idle) made.idle_word = value;
+    made.values[figure.name] = figure.kind == live::figure_kind::idle ? live::idle_ticks(value, made.ticks) : value;
+  }
+  made.tickets = process.tickets(row);
+  made.consumed = process.consumed(row);
+  return made;
+}
+
+// Who sent what came since: the cells of the ring still have it, unless they were used again. Then those that are there
+// stand for the others.
+void attribute(const live_process& process, const live::row& row, std::uint64_t from, row_reading& to) {
+  const std::uint64_t came = to.tickets - from;
+  if (row.inbox.capacity == 0 || came == 0 || to.tickets < from) return;
+  const std::uint64_t seen = std::min<std::uint64_t>(came, row.inbox.capacity);
+  std::uint64_t known = 0;
+  std::map<std::int32_t, std::uint64_t> senders;
+  for (std::uint64_t ticket = to.tickets - seen; ticket < to.tickets; ++ticket)
+    if (const std::optional<std::int32_t> source = process.source_of(row, ticket);
+        source && *source >= 0 && *source < process.page().rows_of_job) {
+      ++senders[*source];
+      ++known;
+    }
+  for (const auto& [source, count] : senders) to.senders[source] = count * came / known;
+}
+
+process_reading read_process(const live_process& process) {
+  process_reading made{.arena_bytes = process.arena_bytes(), .resident_bytes = 0, .cpu_s = 0};
+  std::string line;
+  unsigned long pages = 0;
+  if (os::text_file(fmt::format("/proc/{}/statm", process.pid())).next_line(line) &&
+      std::sscanf(line.c_str(), "%*u %lu", &pages) == 1)
+    made.resident_bytes = pages * static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE));
+  unsigned long user = 0;
+  unsigned long system = 0;
+  if (os::text_file(fmt::format("/proc/{}/stat", process.pid())).next_line(line)) {
+    const std::size_t name_end = line.rfind(')');  // a name may contain anything
+    if (name_end != std::string::npos &&
+        std::sscanf(line.c_str() + name_end + 1, " %*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %lu %lu", &user,
+                    &system) == 2)
+      made.cpu_s = static_cast<double>(user + system) / static_cast<double>(sysconf(_SC_CLK_TCK));
+  }
+  return made;
+}
+
+std::uint64_t value_of(const row_reading& reading, std::string_view name) {
+  const auto at = reading.values.find(std::string(name));
+  return at == reading.values.end() ? 0 : at->second;
+}
+
+// Figures that a kind of job has together make up what is shown.
+struct shown_sums {
+  std::vector<const char*> sent, received, bytes, steals, migrations;
+};
+const shown_sums& sums_of(live::job_kind kind) {
+  static const shown_sums objects{{"sent"}, {"processed"}, {"bytes_copied"}, {"board_portions"}, {"migrations"}};
+  static const shown_sums mpi{{"inlined", "eager", "rendezvous", "offers"},
+                              {"received_by_itself", "received_by_others"},
+                              {"bytes_copied", "bytes_helped"},
+                              {"chunks_helped", "received_for_others"},
+                              {}};
+  return kind == live::job_kind::mpi ? mpi : objects;
+}
+
+class between {
+ public:
+  between(const row_reading& before, const row_reading& after, double seconds)
+      : before_(before), after_(after), seconds_(seconds) {}
+  double grown(std::string_view name) const {
+    const std::uint64_t from = value_of(before_, name);
+    const std::uint64_t to = value_of(after_, name);
+    return to > from ? static_cast<double>(to - from) : 0;
+  }
+  double per_second(const std::vector<const char*>& names) const {
+    double sum = 0;
+    for (const char* const name : names) sum += grown(name);
+    return seconds_ > 0 ? sum / seconds_ : 0;
+  }
+  double part(std::string_view name) const {
+    const double ticks = static_cast<double>(after_.ticks - before_.ticks);
+    return ticks > 0 ? std::clamp(grown(name) / ticks, 0.0, 1.0) : 0;
+  }
+
+ private:
+  const row_reading& before_;
+  const row_reading& after_;
+  double seconds_;
+};
+
+row_figures figures_of(const live_process& process, const live::row& row, const row_reading& before,
+                       const row_reading& after, double seconds) {
+  const between step(before, after, seconds);
+  const shown_sums& sums = sums_of(process.page().kind);
+  row_figures made;
+  made.number = row.number;
+  made.is_idle = live::is_idle(after.idle_word);
+  made.idle = step.part("idle");
+  made.overhead = std::min(step.part("overhead"), 1 - made.idle);  // an estimate
+  made.busy = 1 - made.idle - made.overhead;
+  made.sent = step.per_second(sums.sent);
+  made.received = step.per_second(sums.received);
+  made.bytes = step.per_second(sums.bytes);
+  made.steals = step.per_second(sums.steals);
+  made.migrations = step.per_second(sums.migrations);
+  // An idle row has nothing.
+  const std::uint64_t in_ring = after.tickets > after.consumed ? after.tickets - after.consumed : 0;
+  made.queue = made.is_idle ? 0 : in_ring + value_of(after, "own_queue");
+  const double all = static_cast<double>(after.ticks - process.page().began_ticks);
+  if (all > 0)
+    made.busy_since_start =
+        std::clamp(1 - static_cast<double>(value_of(after, "idle") + value_of(after, "overhead")) / all, 0.0, 1.0);
+  made.totals = after.values;
+  return made;
+}
+
+// What was taken out of an inbox is published now and then only. But no more can wait than are in flight in all.
+void bound_queues(const live_job& job, std::vector<row_figures>& rows) {
+  if (static_cast<int>(job.processes.size()) < job.page().processes) return;
+  std::uint64_t sent = 0;
+  std::uint64_t processed = 0;
+  for (const row_figures& each : rows) {
+    const auto of = [&](const char* name) {
+      const auto found = each.totals.find(name);
+      return found == each.totals.end() ? 0 : found->second;
+    };
+    sent += of("sent");
+    processed += of("processed");
+  }
+  const std::uint64_t in_flight = sent > processed ? sent - processed : 0;  // not all were read at once
+  for (row_figures& each : rows) each.queue = std::min(each.queue, in_flight);
+}
+
+}  // namespace
+
+job_reading job_reading::take(const live_job& job, const job_reading* before) {
+  job_reading made;
+  made.ns = os::now_ns();
+  for (std::size_t i = 0; i < job.processes.size(); ++i) {
+    const live_process& process = *job.processes[i];
+    std::vector<row_reading>& rows = made.rows.emplace_back();
+    for (std::size_t j = 0; j < process.rows().size(); ++j) {
+      rows.push_back(read_row(process, process.rows()[j]));
+      if (before != nullptr) attribute(process, process.rows()[j], before->rows[i][j].tickets, rows.back());
+    }
+    made.processes.push_back(read_process(process));
+  }
+  return made;
+}
+
+job_figures figures_between(const live_job& job, const job_reading& before, const job_reading& after) {
+  job_figures made;
+  made.seconds = static_cast<double>(after.ns - before.ns) * 1e-9;
+  made.age_s = static_cast<double>(os::ticks() - job.page().began_ticks) * job.page().ns_per_tick * 1e-9;
+  for (std::size_t i = 0; i < job.processes.size(); ++i) {
+    const live_process& process = *job.processes[i];
+    if (process.has_ended()) ++made.ended_processes;
+    for (std::size_t j = 0; j < process.rows().size(); ++j) {
+      const row_reading& now = after.rows[i][j];
+      row_figures row = figures_of(process, process.rows()[j], before.rows[i][j], now, made.seconds);
+      row.process = static_cast<int>(i);
+      if (made.seconds > 0)
+        for (const auto& [source, count] : now.senders)
+          made.messages[{source, row.number}] += static_cast<double>(count) / made.seconds;
+      made.rows.push_back(std::move(row));
+    }
+    const double cpus = made.seconds > 0 ? (after.processes[i].cpu_s - before.processes[i].cpu_s) / made.seconds : 0;
+    made.processes.push_back({after.processes[i].arena_bytes, after.processes[i].resident_bytes, std::max(cpus, 0.0)});
+  }
+  bound_queues(job, made.rows);
+  std::sort(made.rows.begin(), made.rows.end(),
+            [](const row_figures& one, const row_figures& other) { return one.number < other.number; });
+  return made;
+}
+
+double job_figures::imbalance() const {
+  double largest = 0;
+  double sum = 0;
+  for (const row_figures& each : rows) {
+    largest = std::max(largest, each.busy);
+    sum += each.busy;
+  }
+  return sum > 0 ? largest * static_cast<double>(rows.size()) / sum : 1;
+}
+
+bool has_ended(const live_job& job) {
+  return std::all_of(job.processes.begin(), job.processes.end(), [](const auto& each) { return each->has_ended(); });
+}
+
+}  // namespace tri::tools

@@ -1,0 +1,84 @@
+// What a job did between two readings of its live pages: figures per PE or rank and per process, and who sent to whom.
+// A reading takes no lock and stops nothing: its figures are from almost, but not quite, the same moment.
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "top/job_finder.hpp"
+
+namespace tri::tools {
+
+/// All figures of a row by their names; `ticks` of the reader's clock.
+struct row_reading {
+  std::map<std::string, std::uint64_t> values;
+  std::uint64_t ticks = 0;
+  std::uint64_t idle_word = 0;
+  std::uint64_t tickets = 0;
+  std::uint64_t consumed = 0;
+  std::map<std::int32_t, std::uint64_t> senders;  // of the messages that came since the reading before
+};
+
+struct process_reading {
+  std::uint64_t arena_bytes = 0;
+  std::uint64_t resident_bytes = 0;
+  double cpu_s = 0;
+};
+
+class job_reading {
+ public:
+  /// `before`: an earlier reading of the same job, or null; it says which messages are new.
+  static job_reading take(const live_job& job, const job_reading* before);
+
+  std::int64_t ns = 0;                         // of the monotonic clock
+  std::vector<std::vector<row_reading>> rows;  // by process, then by row
+  std::vector<process_reading> processes;
+};
+
+struct row_figures {
+  std::int32_t number = 0;
+  int process = 0;  // place in live_job::processes
+  bool is_idle = false;
+  // parts of the time between the readings
+  double busy = 0;
+  double idle = 0;
+  double overhead = 0;  // 0 where it is not measured (ranks of MPI)
+  // per second
+  double sent = 0;
+  double received = 0;
+  double bytes = 0;
+  double steals = 0;
+  double migrations = 0;
+  std::uint64_t queue = 0;                      // messages that wait
+  double busy_since_start = 0;                  // part of all time
+  std::map<std::string, std::uint64_t> totals;  // everything that is counted, since the start
+};
+
+struct process_figures {
+  std::uint64_t arena_bytes = 0;
+  std::uint64_t resident_bytes = 0;
+  double cpus = 0;  // processor time per second
+};
+
+struct job_figures {
+  double seconds = 0;  // between the readings
+  double age_s = 0;    // of the job
+  std::vector<row_figures> rows;
+  std::vector<process_figures> processes;
+  std::map<std::pair<std::int32_t, std::int32_t>, double> messages;  // per second, from and to
+  int ended_processes = 0;
+
+  /// Largest part of the time that a row was busy over the mean; 1 when all did the same.
+  double imbalance() const;
+};
+job_figures figures_between(const live_job& job, const job_reading& before, const job_reading& after);
+
+/// Whether every process of it that was found has ended.
+bool has_ended(const live_job& job);
+
+}  // namespace tri::tools

@@ -1,0 +1,97 @@
+#include "top/job_finder.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <pwd.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <charconv>
+#include <filesystem>
+#include <map>
+#include <system_error>
+#include <utility>
+
+#include "os/process_tree.hpp"
+
+namespace tri::tools {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::string name_of(uid_t user) {
+  const passwd* const known = getpwuid(user);
+  return known != nullptr ? known->pw_name : std::to_string(user);
+}
+
+bool descends_from(pid_t process, pid_t ancestor) {
+  for (pid_t at = process; at > 1; at = os::parent_of(at))
+    if (at == ancestor) return true;
+  return false;
+}
+
+std::string texts_of(const std::vector<live_job>& jobs) {
+  std::vector<std::string> names;
+  for (const live_job& each : jobs) names.push_back(fmt::format("{} ({})", each.number(), each.program()));
+  return fmt::format("{}", fmt::join(names, ", "));
+}
+
+}  // namespace
+
+int live_job::rows() const {
+  std::size_t count = 0;
+  for (const auto& each : processes) count += each->rows().size();
+  return static_cast<int>(count);
+}
+
+found_jobs find_jobs() {
+  found_jobs found;
+  std::map<std::pair<std::uint64_t, live::job_kind>, live_job> by_name;
+  std::error_code problem;
+  for (fs::directory_iterator at("/proc", problem), end; !problem && at != end; at.increment(problem)) {
+    const std::string name = at->path().filename().string();
+    pid_t pid = 0;
+    if (std::from_chars(name.data(), name.data() + name.size(), pid).ptr != name.data() + name.size()) continue;
+    try {
+      if (std::unique_ptr<live_process> process = live_process::open(pid))
+        by_name[{process->page().job, process->page().kind}].processes.push_back(std::move(process));
+    } catch (const unreadable_process& why) {
+      found.problems.emplace_back(why.what());
+    }
+  }
+  for (auto& [name, job] : by_name) {
+    std::sort(job.processes.begin(), job.processes.end(),
+              [](const auto& one, const auto& other) { return one->page().process < other->page().process; });
+    found.jobs.push_back(std::move(job));
+  }
+  std::sort(found.jobs.begin(), found.jobs.end(),
+            [](const live_job& one, const live_job& other) { return one.number() < other.number(); });
+  return found;
+}
+
+live_job job_of(pid_t pid) {
+  struct stat facts {};
+  if (stat(fmt::format("/proc/{}", pid).c_str(), &facts) != 0)
+    throw std::runtime_error(fmt::format("there is no process {}; `trireme top --list` lists the jobs", pid));
+  if (facts.st_uid != geteuid())
+    throw std::runtime_error(fmt::format("process {} belongs to {}, and only {} may watch its jobs", pid,
+                                         name_of(facts.st_uid), name_of(facts.st_uid)));
+  found_jobs found = find_jobs();
+  std::vector<live_job> fitting;
+  for (live_job& each : found.jobs)
+    if (std::any_of(each.processes.begin(), each.processes.end(),
+                    [&](const auto& process) { return descends_from(process->pid(), pid); }))
+      fitting.push_back(std::move(each));
+  if (fitting.size() == 1) return std::move(fitting.front());
+  if (fitting.size() > 1)
+    throw std::runtime_error(
+        fmt::format("process {} has started several jobs: {}; choose one of them", pid, texts_of(fitting)));
+  const std::string start = fmt::format("process {} ", pid);
+  for (const std::string& each : found.problems)
+    if (each.starts_with(start) || each.starts_with(fmt::format("process {}:", pid))) throw std::runtime_error(each);
+  throw std::runtime_error(
+      fmt::format("process {} is not part of a job that can be watched; `trireme top --list` lists the jobs", pid));
+}
+
+}  // namespace tri::tools

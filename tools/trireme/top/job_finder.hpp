@@ -1,0 +1,36 @@
+// The running jobs of this user on this host, found through /proc: no file and no socket names them.
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "top/live_process.hpp"
+
+namespace tri::tools {
+
+/// Its processes on this host, by number; at least one.
+struct live_job {
+  std::vector<std::unique_ptr<live_process>> processes;
+
+  /// What users name it by: the pid of its first process here.
+  pid_t number() const { return processes.front()->pid(); }
+  const live::page& page() const { return processes.front()->page(); }
+  const std::string& program() const { return processes.front()->program(); }
+  int rows() const;
+};
+
+struct found_jobs {
+  std::vector<live_job> jobs;         // by number
+  std::vector<std::string> problems;  // processes of jobs that cannot be read
+};
+found_jobs find_jobs();
+
+/// The job of a process: of one of its own, or of one that started it, such as `trireme run`. Throws
+/// std::runtime_error with a text for the user.
+live_job job_of(pid_t pid);
+
+}  // namespace tri::tools

@@ -1,0 +1,11 @@
+#include <stdexcept>
+
+#include "top/screen.hpp"
+
+namespace tri::tools {
+
+bool has_screen() { return false; }
+
+bool watch(const live_job&, double) { throw std::runtime_error("built without ncurses"); }
+
+}  // namespace tri::tools
