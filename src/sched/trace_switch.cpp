@@ -1,5 +1,5 @@
-// Switching the trace of all PEs: an ordinary message to each, so what their sender sends afterwards finds them
-// switched.
+// Traces by the program. Switching that of all PEs is an ordinary message to each, so what their sender sends
+// afterwards finds them switched.
 #include "config/configuration.hpp"
 #include "os/clock.hpp"
 #include "trace/recorder.hpp"
@@ -44,6 +44,16 @@ void trace::on() { switch_all(true); }
 void trace::off() { switch_all(false); }
 void trace::on_this_pe() { switch_own(sched::this_pe(), true); }
 void trace::off_this_pe() { switch_own(sched::this_pe(), false); }
+void trace::mark(std::string_view name, double value) {
+  if (recorder* const row = sched::this_pe().trace()) row->mark_of_program(event::mark, name, value);
+}
+void trace::begin_phase(std::string_view name) {
+  if (recorder* const row = sched::this_pe().trace()) row->mark_of_program(event::enter, name);
+}
+void trace::end_phase(std::string_view name) {
+  if (recorder* const row = sched::this_pe().trace()) row->mark_of_program(event::leave, name);
+}
+
 bool trace::is_on() { return sched::this_pe().trace() != nullptr; }
 
 }  // namespace tri

@@ -6,12 +6,13 @@
 // files of one machine are consistent however long the job ran; the description names the clock.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <type_traits>
 
 namespace tri::trace {
 
-inline constexpr std::uint32_t format_version = 1;
+inline constexpr std::uint32_t format_version = 2;
 inline constexpr char format_magic[8] = {'T', 'R', 'I', 'T', 'R', 'A', 'C', 'E'};
 
 struct file_head {
@@ -40,8 +41,20 @@ enum class event : std::uint8_t {
   written,   // the buffer was written to the file; number: ticks that this took; it ended at `ticks`
   incoming,  // a mailbox learned of a message; peer: the PE that sent it; handler: its tag; number: see mailbox_number
   taken,     // the message of a receive is there; the same
+  name,      // the text of a name of the program in this file: handler: its number; bytes: its length. The text follows
+             // in the place of as many records as it fills
+  mark,      // an event of the program; handler: its name; number: a double, as bits
+  enter,     // a phase of the program begins, ends; handler: its name
+  leave,
+  load,      // of a PE in a balancing step; bytes: the PE; peer: the number of the step; number: ns, as measured
+  expected,  // the same after its moves, as the strategy expects it
+  copied,  // ranks of MPI: this one has copied data of a message, until `ticks`; number: bytes; handler: the rank that
+           // sent it; peer: that which receives it; bytes: ticks that it took
 };
-inline constexpr std::uint8_t last_event = static_cast<std::uint8_t>(event::taken);
+inline constexpr std::uint8_t last_event = static_cast<std::uint8_t>(event::copied);
+
+/// Names of the program are cut to this.
+inline constexpr std::uint32_t most_name_bytes = 256;
 
 /// The kind of a message's destination.
 enum class target : std::uint8_t { pe, process, other_hosts };
@@ -70,6 +83,8 @@ struct record {
   std::uint8_t tag = 0;
   std::uint8_t unused = 0;
 };
+
+constexpr std::size_t records_of_name(std::uint32_t bytes) { return (bytes + 31) / 32; }
 static_assert(sizeof(record) == 32 && std::is_trivially_copyable_v<record>, "written as it is");
 
 }  // namespace tri::trace

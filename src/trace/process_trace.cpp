@@ -1,7 +1,6 @@
 #include "trace/process_trace.hpp"
 
 #include <fmt/format.h>
-#include <sys/utsname.h>
 
 #include <algorithm>
 #include <filesystem>
@@ -11,24 +10,12 @@
 
 #include "os/cpu/cpu_list.hpp"
 #include "os/output_file.hpp"
-#include "os/text_file.hpp"
+#include "trace/trace_clock.hpp"
 
 namespace tri::trace {
 namespace {
 
 namespace fs = std::filesystem;
-
-// Processes with the same text have the same monotonic clock.
-std::string name_of_clock() {
-  std::string boot;
-  if (!os::text_file("/proc/sys/kernel/random/boot_id").next_line(boot)) {
-    utsname names{};
-    if (uname(&names) == 0) boot = names.nodename;
-  }
-  std::error_code unknown;  // no time namespaces: the boot alone identifies it
-  const fs::path space = fs::read_symlink("/proc/self/ns/time", unknown);
-  return boot + " " + space.string();
-}
 
 std::vector<bool> chosen_pes(const std::string& text, int pes) {
   std::vector<bool> chosen(static_cast<std::size_t>(pes), text == "all");

@@ -5,7 +5,10 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
+#include <map>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "os/clock.hpp"
@@ -69,6 +72,10 @@ class recorder {
     idle_ = false;
     add({.ticks = now, .handler = handler, .what = what});
   }
+  /// Events of the program, under a name that is written when it is new. `value`: of a mark.
+  void mark_of_program(event what, std::string_view name, double value = 0);
+  /// The load of a PE before a balancing step, and after its moves as they are expected to work.
+  void balanced(std::uint32_t step, std::uint32_t pe, std::uint64_t load_ns, std::uint64_t expected_ns);
   void add(const record& one) {
     if (used_ == buffer_.size()) [[unlikely]]
       write_out();
@@ -86,6 +93,7 @@ class recorder {
   }
   void slow(std::uint32_t handler, std::uint64_t taken, std::uint64_t now);
   void note_clock();
+  std::uint32_t number_of(std::string_view name);
   bool write(const void* bytes, std::size_t size);
 
   const std::string path_;
@@ -96,6 +104,7 @@ class recorder {
   std::uint64_t sends_ = 0;
   std::uint64_t slow_ticks_reported_ = 0;  // of all calls that were reported as slow, together
   bool idle_ = false;
+  std::map<std::string, std::uint32_t, std::less<>> names_;  // of the program, by their order
 };
 
 }  // namespace tri::trace

@@ -1,4 +1,4 @@
-// What trace_test.cpp looks at the trace of: trace_program switch|stall|cross|orders
+// What trace_test.cpp looks at the trace of: trace_program switch|stall|cross|orders|phases|balance
 #include <chrono>
 #include <numeric>
 #include <span>
@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "support/check.hpp"
+#include "trireme/balance.hpp"
 #include "trireme/objects.hpp"
 
 namespace {
@@ -31,6 +32,16 @@ struct Worker : tri::group_member<Worker> {
     box.send(0, round, data);
   }
   int has_sent() { return tri::this_pe(); }
+  // A phase inside a phase, and one that the next method ends.
+  void first_half(int number) {
+    const tri::trace::phase whole("first half");
+    {
+      const tri::trace::phase part("its part");
+      tri::trace::mark("number", number);
+    }
+    tri::trace::begin_phase("across methods");
+  }
+  void second_half() { tri::trace::end_phase("across methods"); }
 
  private:
   int sum_ = 0;
@@ -107,6 +118,34 @@ void orders() {
   }
 }
 
+// Those of PE 0 say that they have much to do.
+struct Heavy : tri::array_element<Heavy, tri::index<1>> {
+  void describe_load(tri::load_description& load) {
+    load.load_ns(this_index()[0] < 2 ? 10'000'000'000 : 1'000'000'000);
+  }
+  template <class Archive>
+  void serialize(Archive&) {}
+};
+
+void balances() {
+  tri::make_array<Heavy>({8});
+  tri::quiescence().get();
+  tri::balance_options options;
+  options.strategy = "greedy";
+  check_equal(tri::balance(options).get().moved > 0, true);
+}
+
+// Each PE: 3 rounds.
+void phases() {
+  auto group = tri::make_group<Worker>();
+  for (int round = 0; round < 3; ++round) {
+    group.broadcast<&Worker::first_half>(10 * round);
+    group.broadcast<&Worker::second_half>();
+    tri::quiescence().get();
+  }
+  tri::trace::mark("rounds are done");
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -116,6 +155,8 @@ int main(int argc, char** argv) {
     if (what == "stall") return stalls();
     if (what == "cross") return crosses();
     if (what == "orders") return orders();
-    throw std::runtime_error("usage: trace_program switch|stall|cross|orders");
+    if (what == "phases") return phases();
+    if (what == "balance") return balances();
+    throw std::runtime_error("usage: trace_program switch|stall|cross|orders|phases|balance");
   });
 }

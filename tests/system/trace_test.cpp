@@ -13,7 +13,9 @@
 
 #include "support/command_runner.hpp"
 #include "trace/message_path.hpp"
+#include "trace/otf2_archive.hpp"
 #include "trace/profile.hpp"
+#include "trace/program_events.hpp"
 #include "trace/receive_order.hpp"
 #include "trace/trace_folder.hpp"
 #include "trireme/detail/os/sanitizer.hpp"
@@ -81,6 +83,83 @@ TEST_F(traced_job, is_switched_while_it_runs) {
   }
   EXPECT_EQ(count(*trace.row_of_pe(0), event::send, handler_of(trace, "Worker::during")), 1200u);
   EXPECT_EQ(count(*trace.row_of_pe(0), event::begin, trace::main_program), 1u) << "it switched the trace on";
+}
+
+TEST_F(traced_job, has_phases_and_marks_of_the_program) {
+  run(2, 2, "phases", "--tri-trace-events 16");
+  const trace_folder trace = read();
+  const auto phases = phases_of(trace);
+  ASSERT_EQ(phases.size(), 3u);
+  for (const char* const name : {"first half", "its part", "across methods"}) {
+    EXPECT_EQ(phases.at(name).times, 12u) << name;
+    EXPECT_EQ(phases.at(name).by_pe.size(), 4u) << name;
+  }
+  EXPECT_GE(phases.at("first half").total, phases.at("its part").total);
+  const std::string text = tell("").output;
+  EXPECT_THAT(text,
+              ContainsRegex("phases: +times +total +longest +largest over mean of PEs  name\n +12 .* across methods "));
+  EXPECT_THAT(
+      text, ContainsRegex("marks: +times +least +mean +largest  name\n +12 +0 +10 +20  number\n +1 +0 +0 +0  rounds"));
+  EXPECT_THAT(text, ContainsRegex("messages: +to PE +0 +1 +2 +3\n +from PE +0 "));
+  tell("--json t.json");
+  const auto json = nlohmann::json::parse(testing::contents_of(folder_.path() / "t.json"));
+  int begins = 0;
+  for (const auto& one : json["traceEvents"]) begins += one["ph"] == "b" && one["name"] == "its part" ? 1 : 0;
+  EXPECT_EQ(begins, 12);
+}
+
+TEST_F(traced_job, has_the_loads_of_balancing_steps) {
+  run(2, 2, "balance", "");
+  const std::vector<balancing_step> steps = balancing_steps_of(read());
+  ASSERT_EQ(steps.size(), 1u);
+  ASSERT_EQ(steps[0].before.size(), 4u);
+  ASSERT_EQ(steps[0].after.size(), 4u);
+  const double heavy_ns = 1e10;  // of two elements of PE 0; the others have a tenth
+  EXPECT_GE(static_cast<double>(steps[0].before.at(0)), 2 * heavy_ns);
+  EXPECT_GT(imbalance_of(steps[0].before), 2.9);
+  EXPECT_LT(imbalance_of(steps[0].after), 2);
+  std::int64_t before = 0;
+  std::int64_t after = 0;
+  for (const auto& [pe, load] : steps[0].before) before += load;
+  for (const auto& [pe, load] : steps[0].after) after += load;
+  EXPECT_EQ(before, after);
+  EXPECT_THAT(tell("").output, HasSubstr("balancing steps: load of the PEs\n"));
+}
+
+// What is written is what otf2-print, of another project, reads.
+TEST_F(traced_job, is_exported_to_otf2) {
+  run(2, 2, "phases", "");
+  const command_result made = tell("--otf2 archive");
+  if (!has_otf2()) {
+    EXPECT_EQ(made.status, 1);
+    EXPECT_THAT(made.errors, HasSubstr("built without OTF2; install libotf2-trace-dev"));
+    GTEST_SKIP() << "the command was built without OTF2 (libotf2-trace-dev)";
+  }
+  ASSERT_EQ(made.status, 0) << made.errors;
+  EXPECT_EQ(tell("--otf2 archive").errors,
+            "trireme trace: --otf2 archive: there is something already; an archive needs a new folder\n");
+  const command_result printed = testing::run_command(folder_.path(), "otf2-print archive/traces.otf2");
+  if (printed.status == 127) GTEST_SKIP() << "otf2-print is not there (otf2-tools)";
+  ASSERT_EQ(printed.status, 0) << printed.errors;
+  EXPECT_EQ(printed.errors, "");
+  std::map<std::string, std::size_t> events;
+  std::map<std::string, std::size_t> entered;
+  std::istringstream lines(printed.output);
+  for (std::string line; std::getline(lines, line);) {
+    const std::string word = line.substr(0, line.find(' '));
+    ++events[word];
+    if (const auto quote = line.find("Region: \""); word == "ENTER" && quote != std::string::npos)
+      ++entered[line.substr(quote + 9, line.find('"', quote + 9) - quote - 9)];
+  }
+  EXPECT_EQ(events["ENTER"], events["LEAVE"]);
+  EXPECT_EQ(events["MPI_SEND"], events["MPI_RECV"]);
+  EXPECT_EQ(events["MPI_SEND"], paths_of(read()).size());
+  EXPECT_EQ(events["METRIC"], 13u);
+  EXPECT_EQ(entered["its part"], 12u);
+  EXPECT_GT(entered["idle"], 0u);
+  const command_result definitions = testing::run_command(folder_.path(), "otf2-print -G archive/traces.otf2");
+  EXPECT_THAT(definitions.output, HasSubstr("\"PE 3 (N1)\""));
+  EXPECT_THAT(definitions.output, HasSubstr("\"host 0\""));
 }
 
 TEST_F(traced_job, that_never_switches_it_on_writes_nothing) {

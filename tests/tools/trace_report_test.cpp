@@ -1,8 +1,10 @@
 // What hand-made traces say: every figure by hand, in files as programs write them.
 #include <gmock/gmock.h>
 
+#include <bit>
 #include <cstddef>
 #include <cstring>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <sstream>
 #include <stdexcept>
@@ -11,10 +13,13 @@
 
 #include "sim/stream_generator.hpp"
 #include "support/command_runner.hpp"
+#include "trace/communication_matrix.hpp"
 #include "trace/message_path.hpp"
 #include "trace/pictures.hpp"
 #include "trace/profile.hpp"
+#include "trace/program_events.hpp"
 #include "trace/receive_order.hpp"
+#include "trace/region_steps.hpp"
 #include "trace/trace_folder.hpp"
 
 namespace tri::tools {
@@ -106,6 +111,91 @@ TEST_F(written_trace, time_of_a_row_adds_up) {
   EXPECT_THAT(text_of_methods(trace, profile, 2),
               ContainsRegex("1 +50.0 ns +50.0 ns +50.0 ns +PE 0 .N0. at 200 ns +Cell::ghost"));
   EXPECT_THAT(text_of_methods(trace, profile, 2), HasSubstr("... and 1 more"));
+}
+
+// The record of a name, with its text behind it.
+std::vector<record> named(std::uint64_t ns, std::uint32_t number, const std::string& name) {
+  std::vector<record> made(1 + trace::records_of_name(static_cast<std::uint32_t>(name.size())));
+  made[0] = {.ticks = 2 * ns, .bytes = static_cast<std::uint32_t>(name.size()), .handler = number, .what = event::name};
+  std::memcpy(static_cast<void*>(made.data() + 1), name.data(), name.size());
+  return made;
+}
+std::vector<record> together(std::vector<record> all, const std::vector<std::vector<record>>& more) {
+  for (const std::vector<record>& each : more) all.insert(all.end(), each.begin(), each.end());
+  return all;
+}
+
+TEST_F(written_trace, phases_and_marks_have_names) {
+  const std::string long_name(100, 'x');
+  write(
+      {0, 0, "a", 0,
+       together({at(0, event::on)}, {named(5, 0, "solve"),
+                                     {at(10, event::enter, {.handler = 0}), at(40, event::leave, {.handler = 0})},
+                                     named(41, 1, long_name),
+                                     {at(50, event::enter, {.handler = 1}), at(60, event::enter, {.handler = 0}),
+                                      at(70, event::leave, {.handler = 1}), at(90, event::leave, {.handler = 0}),
+                                      at(95, event::mark, {.number = std::bit_cast<std::uint64_t>(2.5), .handler = 0}),
+                                      at(96, event::leave, {.handler = 0}), at(97, event::enter, {.handler = 1})}})});
+  const trace_folder trace = read();
+  const auto phases = phases_of(trace);
+  EXPECT_EQ(phases.at("solve").times, 2u) << "an end without a begin does not count";
+  EXPECT_EQ(phases.at("solve").total, 60);
+  EXPECT_EQ(phases.at("solve").longest, 30);
+  EXPECT_EQ(phases.at(long_name).times, 1u) << "what has not ended does not count";
+  EXPECT_EQ(phases.at(long_name).total, 20);
+  EXPECT_THAT(text_of_marks(trace), ContainsRegex("1 +2.5 +2.5 +2.5  solve"));
+  // Regions nest: the phase that ends under another one takes that with it for a moment.
+  std::string steps;
+  for (const region_step& step : region_steps_of(trace, trace.rows[0], 100))
+    steps += (step.enters ? "+" : "-") + step.region.substr(0, 1) + std::to_string(step.ns) + " ";
+  EXPECT_EQ(steps, "+s10 -s40 +x50 +s60 -s70 -x70 +s70 -s90 +x97 -x100 ");
+}
+
+TEST_F(written_trace, names_that_cannot_be_are_refused) {
+  write({0, 0, "a", 0, together({at(0, event::on)}, {named(5, 3, "solve")})});
+  EXPECT_THAT([&] { read(); }, ThrowsMessage<std::runtime_error>(
+                                   HasSubstr("name 3 of 5 bytes comes where name 0 of at most 256 bytes is expected")));
+  std::vector<record> too_long = named(5, 0, "solve");
+  too_long[0].bytes = 257;
+  write({0, 0, "a", 0, too_long});
+  EXPECT_THAT([&] { read(); }, ThrowsMessage<std::runtime_error>(HasSubstr("name 0 of 257 bytes")));
+}
+
+TEST_F(written_trace, loads_of_balancing_steps_are_told) {
+  // PE 0 knows them all.
+  const auto loads = [](std::uint64_t ns, std::uint32_t step, std::uint32_t pe, std::uint64_t before,
+                        std::uint64_t after) {
+    return std::vector<record>{at(ns, event::load, {.number = before, .bytes = pe, .peer = step}),
+                               at(ns, event::expected, {.number = after, .bytes = pe, .peer = step})};
+  };
+  write({0, 0, "a", 0,
+         together({at(0, event::on)}, {loads(100, 1, 0, 3000, 2000), loads(100, 1, 1, 1000, 2000),
+                                       loads(500, 2, 0, 2100, 2000), loads(500, 2, 1, 1900, 2000)})});
+  const trace_folder trace = read();
+  const std::vector<balancing_step> steps = balancing_steps_of(trace);
+  ASSERT_EQ(steps.size(), 2u);
+  EXPECT_EQ(steps[0].ns, 100);
+  EXPECT_EQ(steps[0].before, (std::map<int, std::int64_t>{{0, 3000}, {1, 1000}}));
+  EXPECT_EQ(steps[1].after, (std::map<int, std::int64_t>{{0, 2000}, {1, 2000}}));
+  EXPECT_DOUBLE_EQ(imbalance_of(steps[0].before), 1.5);
+  EXPECT_DOUBLE_EQ(imbalance_of({}), 1);
+  EXPECT_THAT(text_of_balancing(trace), ContainsRegex("1 at +100 ns: +before largest +3.00 us, 1.50 of the mean; "
+                                                      "+expected largest +2.00 us, 1.00 of the mean"));
+}
+
+TEST_F(written_trace, sends_make_a_matrix) {
+  write({0,
+         0,
+         "a",
+         0,
+         {at(0, event::on), at(10, event::send, {.number = 1, .bytes = 8, .peer = 1}),
+          at(11, event::send, {.number = 2, .bytes = 100, .peer = 1}),
+          at(12, event::send, {.number = 3, .bytes = 5, .peer = 1, .to = trace::target::process}),
+          at(13, event::send, {.number = 4, .bytes = 5, .to = trace::target::other_hosts})}});
+  const trace_folder trace = read();
+  const communication_matrix matrix = matrix_of(trace);
+  EXPECT_EQ(matrix_as_csv(matrix), "from,to,messages,bytes\n0,1,2,108\n0,2,1,5\n");
+  EXPECT_THAT(text_of_matrix(trace, matrix, 10), ContainsRegex("from PE +0 +0 +2 +1 +0\n"));
 }
 
 TEST_F(written_trace, switched_off_is_no_time) {

@@ -13,9 +13,13 @@
 #include "duration.hpp"
 #include "os/output_file.hpp"
 #include "subcommands.hpp"
+#include "trace/communication_matrix.hpp"
+#include "trace/copies.hpp"
 #include "trace/message_path.hpp"
+#include "trace/otf2_archive.hpp"
 #include "trace/pictures.hpp"
 #include "trace/profile.hpp"
+#include "trace/program_events.hpp"
 #include "trace/receive_order.hpp"
 #include "trace/trace_folder.hpp"
 
@@ -30,6 +34,7 @@ constexpr const char* footer =
     "  ./app --tri-trace /tmp/t && trireme trace /tmp/t\n"
     "  trireme trace /tmp/t --json t.json           then open t.json in ui.perfetto.dev or chrome://tracing\n"
     "  trireme trace /tmp/t --svg t.svg --from 10ms --to 12ms\n"
+    "  trireme trace /tmp/t --otf2 archive          then vampir archive/traces.otf2\n"
     "  trireme trace /tmp/t --prediction            how well the next messages could be predicted\n";
 
 struct request {
@@ -37,6 +42,8 @@ struct request {
   std::string json;
   std::string svg;
   std::string streams;
+  std::string matrix;
+  std::string otf2;
   std::string from;
   std::string to;
   std::size_t most = 10;
@@ -69,6 +76,11 @@ int report(const request& wanted) {
                text_of_rows(trace, profile), text_of_methods(trace, profile, wanted.most),
                text_of_slow_calls(trace, wanted.most));
     if (trace.hosts > 1) fmt::print("\n{}", text_of_segments(trace, paths, wanted.most));
+    const communication_matrix matrix = matrix_of(trace);
+    for (const std::string& part :
+         {text_of_phases(trace), text_of_marks(trace), text_of_balancing(trace),
+          text_of_matrix(trace, matrix, wanted.most), text_of_copies(copies_of(trace), wanted.most)})
+      if (!part.empty()) fmt::print("\n{}", part);
     if (const std::string orders = text_of_orders(trace, streams); !orders.empty()) fmt::print("\n{}", orders);
   }
   if (!wanted.json.empty()) {
@@ -77,6 +89,8 @@ int report(const request& wanted) {
     os::write_output_file(wanted.json, out.view());
   }
   if (!wanted.svg.empty()) os::write_output_file(wanted.svg, to_svg(trace, profile, paths, from, to, wanted.most));
+  if (!wanted.matrix.empty()) os::write_output_file(wanted.matrix, matrix_as_csv(matrix_of(trace)));
+  if (!wanted.otf2.empty()) write_otf2(wanted.otf2, trace, paths);
   if (!wanted.streams.empty()) os::write_output_file(wanted.streams, streams_as_csv(streams));
   return 0;
 }
@@ -98,6 +112,9 @@ int trace_command(int argc, char** argv) {
       ->capture_default_str();
   app.add_flag("--prediction", wanted.prediction,
                "instead: how often the next messages are predicted, in the order of the program and of arrival");
+  app.add_option("--otf2", wanted.otf2, "an OTF2 archive in this new folder, for Vampir, Scalasca and otf2-print")
+      ->type_name("FOLDER");
+  app.add_option("--matrix", wanted.matrix, "who sent how much to whom, comma-separated")->type_name("FILE");
   app.add_option("--streams", wanted.streams, "both orders of received messages, comma-separated")->type_name("FILE");
   if (const std::optional<int> done = parse_options(app, argc, argv)) return *done;
   try {

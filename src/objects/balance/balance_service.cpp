@@ -1,4 +1,5 @@
 #include "objects/balance/balance_service.hpp"
+#include "objects/balance/balance_trace.hpp"
 
 #include <fmt/format.h>
 
@@ -70,6 +71,7 @@ struct decider {
   std::uint64_t own_messages = 0;         // of balancings, that this host has processed or will
   std::uint64_t processed_at_period = 0;  // messages of this host, without them
   int written_snapshots = 0;
+  std::uint32_t traced_steps = 0;
 
   balancer::request_number add(reply to) {
     replies.emplace(next_request, std::move(to));
@@ -296,6 +298,8 @@ void perform(const balancer::actions& wanted) {
     if (wanted.carry_out_on_hosts) tri::send<&carry_out_on_host>(here.job().first_pe_of(host), wanted.round);
   }
   if (wanted.taken != nullptr) write_snapshot(*wanted.taken);
+  if (here.trace() != nullptr && wanted.taken != nullptr && !wanted.orders.empty()) [[unlikely]]
+    trace_balancing(*here.trace(), ++decides.traced_steps, *wanted.taken, wanted.orders);
   for (const auto& each : wanted.answers) answer(each);
 }
 

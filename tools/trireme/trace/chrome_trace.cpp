@@ -1,6 +1,7 @@
 // Writes a trace as Chrome trace-event JSON, for Perfetto and chrome://tracing.
 #include <fmt/format.h>
 
+#include <bit>
 #include <nlohmann/json.hpp>
 #include <ostream>
 
@@ -55,6 +56,7 @@ void add_row(event_list& list, const trace_folder& trace, const trace_row& row) 
     event closed_by;
   };
   std::vector<open> stack;
+  const auto name_of = [&](const trace_event& one) { return row.name_of_program(one.handler); };
   std::int64_t idle_since = -1;
   std::int64_t work_since = -1;
   const auto close = [&](std::int64_t now) {
@@ -64,7 +66,8 @@ void add_row(event_list& list, const trace_folder& trace, const trace_row& row) 
   for (const trace_event& one : row.events) {
     const bool passes = one.what == event::send || one.what == event::left || one.what == event::arrived ||
                         one.what == event::slow || one.what == event::written || one.what == event::incoming ||
-                        one.what == event::taken;
+                        one.what == event::taken || one.what == event::load || one.what == event::expected ||
+                        one.what == event::copied;
     if (!passes && idle_since >= 0) {
       list.add(slice(row, "idle", "idle", idle_since, one.ns));
       idle_since = -1;
@@ -109,6 +112,21 @@ void add_row(event_list& list, const trace_folder& trace, const trace_row& row) 
         list.add(fmt::format(R"("ph":"i","s":"t","name":{},"cat":"slow",{},"ts":{},"args":{{"took us":{}}})",
                              quoted("slow: " + trace.name_of(one.handler)), place(row), microseconds(one.ns),
                              microseconds(one.length)));
+        break;
+      case event::mark:
+        list.add(fmt::format(R"("ph":"i","s":"t","name":{},"cat":"mark",{},"ts":{},"args":{{"value":{}}})",
+                             quoted(name_of(one)), place(row), microseconds(one.ns),
+                             nlohmann::json(std::bit_cast<double>(one.number)).dump()));
+        break;
+      case event::enter:  // phases need not nest with methods
+      case event::leave:
+        list.add(fmt::format(R"("ph":"{}","name":{},"cat":"phase","id":{},{},"ts":{})",
+                             one.what == event::enter ? 'b' : 'e', quoted(name_of(one)), row.pe, place(row),
+                             microseconds(one.ns)));
+        break;
+      case event::load:
+        list.add(fmt::format(R"("ph":"C","name":"load of PE {}",{},"ts":{},"args":{{"us":{}}})", one.bytes, place(row),
+                             microseconds(one.ns), microseconds(static_cast<std::int64_t>(one.number))));
         break;
       case event::written:
         list.add(slice(row, "writes the trace", "trace", one.ns - one.length, one.ns));

@@ -66,7 +66,19 @@ class tick_clock {
 struct file_contents {
   nlohmann::json description;
   std::vector<trace::record> records;
+  std::vector<std::string> names;
 };
+
+// The text that stands in the place of the next records.
+std::string read_name(std::ifstream& in, const fs::path& file, const trace::record& one, std::size_t known) {
+  if (one.bytes > trace::most_name_bytes || one.handler != known)
+    refuse(file, fmt::format("name {} of {} bytes comes where name {} of at most {} bytes is expected", one.handler,
+                             one.bytes, known, trace::most_name_bytes));
+  std::string text(trace::records_of_name(one.bytes) * sizeof(trace::record), ' ');
+  if (!in.read(text.data(), static_cast<std::streamsize>(text.size()))) return {};  // the job was killed
+  text.resize(one.bytes);
+  return text;
+}
 
 file_contents read_file(const fs::path& file) {
   std::ifstream in(file, std::ios::binary);
@@ -95,7 +107,10 @@ file_contents read_file(const fs::path& file) {
     const auto what = static_cast<std::uint8_t>(one.what);
     if (what == 0 || what > trace::last_event)
       refuse(file, fmt::format("event {} is of the unknown kind {}", contents.records.size(), what));
-    contents.records.push_back(one);
+    if (one.what == trace::event::name)
+      contents.names.push_back(read_name(in, file, one, contents.names.size()));
+    else
+      contents.records.push_back(one);
   }
   return contents;
 }
@@ -108,6 +123,7 @@ trace_row row_of(const fs::path& file, const file_contents& contents, const trac
   row.host = config::json_number(facts, "host", 0, job.hosts - 1);
   row.clock = facts.at("clock");
   row.has_thread = facts.at("comm_thread") != "off";
+  row.names = contents.names;
   std::vector<anchor> known;
   for (const trace::record& one : contents.records) {
     if (one.what != trace::event::clock) continue;
@@ -136,6 +152,7 @@ trace_row row_of(const fs::path& file, const file_contents& contents, const trac
                       .to = one.to,
                       .tag = one.tag};
     if (one.what == trace::event::slow || one.what == trace::event::written) event.length = clock.length(one.number);
+    if (one.what == trace::event::copied) event.length = clock.length(one.bytes);
     if (event.ns == tick_clock::out_of_range || event.length > longest_trace_ns) {
       refuse(file, fmt::format("the event at tick {} is {}; its clock cannot be right", one.ticks,
                                event.ns == tick_clock::out_of_range ? "more than ten years from the others"
@@ -154,6 +171,10 @@ trace_row row_of(const fs::path& file, const file_contents& contents, const trac
 std::string trace_row::label() const {
   if (pe >= 0) return fmt::format("PE {} (N{})", pe, process);
   return fmt::format("{} (N{})", has_thread ? "CommP" : "wire", process);
+}
+
+std::string trace_row::name_of_program(std::uint32_t number) const {
+  return number < names.size() ? names[number] : fmt::format("name {}", number);
 }
 
 std::string trace_folder::name_of(std::uint32_t handler) const {

@@ -32,8 +32,10 @@ struct trace_row {
   std::string clock;
   bool has_thread = false;          // a communication thread
   std::vector<trace_event> events;  // by time
+  std::vector<std::string> names;   // of the program, by the number that its events have as `handler`
   /// "PE 3 (N1)", "CommP (N1)" or "wire (N1)": N and the number of the process.
   std::string label() const;
+  std::string name_of_program(std::uint32_t number) const;
 };
 
 /// Hosts with clocks of their own: the amount subtracted from their times to align them with the first host.
