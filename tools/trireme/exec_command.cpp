@@ -136,10 +136,11 @@ struct exec_options {
   bool reproducible_sums = false;
   bool stats = false;
   std::string stats_json;
+  std::string trace;
 
   bool any_of_mpi() const {
-    return reproducible_sums || !collective_costs.empty() || stats || !stats_json.empty() || !sharing.empty() ||
-           !sharing_from.empty() || !progress.empty();
+    return reproducible_sums || !collective_costs.empty() || stats || !stats_json.empty() || !trace.empty() ||
+           !sharing.empty() || !sharing_from.empty() || !progress.empty();
   }
 };
 
@@ -256,6 +257,10 @@ void add_options(CLI::App& app, exec_options& into) {
   app.add_flag("--stats", into.stats,
                "at the end, print what each rank of an MPI program sent and copied, and how long it waited");
   app.add_option("--stats-json", into.stats_json, "the same as JSON into this file")->type_name("FILE");
+  app.add_option("--trace", into.trace,
+                 "write a trace of each rank into this folder: sends, waits, and who copied what for whom; `trireme "
+                 "trace` reads it")
+      ->type_name("FOLDER");
   app.add_flag("--report", into.report,
                "at the end, list which loops were intercepted and which passed through to the OpenMP runtime, and why");
 }
@@ -284,15 +289,17 @@ std::string set_up(const exec_options& options, const std::string& name) {
   if (!is_mpi && found.obstacle.empty() && !leaves_mpi && (!options.omp || options.asks_for_mpi))
     throw_nothing_to_replace(name);
   if (options.any_of_mpi() && !is_mpi) {
-    throw std::invalid_argument(fmt::format(
-        "--stats, --sharing, --progress, --reproducible-sums and a tune file of collectives are about messages "
-        "of an MPI program; {}",
-        leaves_mpi ? "here they are left to the MPI library" : name + " is none that is known"));
+    throw std::invalid_argument(
+        fmt::format("--stats, --trace, --sharing, --progress, --reproducible-sums and a tune file of collectives are "
+                    "about messages "
+                    "of an MPI program; {}",
+                    leaves_mpi ? "here they are left to the MPI library" : name + " is none that is known"));
   }
   if (!options.collective_costs.empty())
     setenv("TRIREME_MPI_COLLECTIVE_COSTS", costs_between_hosts(options.collective_costs).c_str(), 1);
   if (options.reproducible_sums) setenv("TRIREME_MPI_REPRODUCIBLE_SUMS", "on", 1);
   if (options.stats) setenv("TRIREME_MPI_STATISTICS", "on", 1);
+  if (!options.trace.empty()) setenv("TRIREME_MPI_TRACE", options.trace.c_str(), 1);
   if (!options.stats_json.empty()) setenv("TRIREME_MPI_STATISTICS_FILE", options.stats_json.c_str(), 1);
   if (is_mpi) {
     if (options.asks_for_mpi) setenv("TRIREME_MPI", "on", 1);

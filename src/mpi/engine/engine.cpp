@@ -1,5 +1,6 @@
 #include "mpi/engine/engine.hpp"
 
+#include "mpi/engine/rank_trace.hpp"
 #include "mpi/internode/incoming_message.hpp"
 
 #include <sched.h>
@@ -110,6 +111,8 @@ engine::~engine() {
 
 send_record* engine::send_of_any_size(std::uint32_t target, const message_key& key, const user_buffer& data,
                                       send_mode mode) {
+  if (rank_trace::current != nullptr) [[unlikely]]
+    rank_trace::current->sent(target, data.bytes);
   endpoint& to = *endpoints_[target];
   const std::size_t bytes = data.bytes;
   const bool held_back = mode == send_mode::synchronous ||

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "mpi/engine/engine.hpp"
+#include "mpi/engine/rank_trace.hpp"
 #include "mpi/internode/incoming_message.hpp"
 
 namespace tri::mpi {
@@ -75,8 +76,10 @@ void engine::run(const matched_copy& one, bool shares) {
   const bool everybody =
       from.buffer.is_for_everybody(options_.kernel_copies) && to.buffer.is_for_everybody(options_.kernel_copies);
   if (shares && bytes >= options_.sharing.from && everybody && endpoints_.size() > 1 && post_copy(to, bytes)) return;
+  const std::uint64_t began = rank_trace::current == nullptr ? 0 : os::ticks();
   if (!copy_data(to.buffer, from.buffer, 0, bytes, process_)) to.failed = 1;
   count_copied(to, bytes);
+  if (rank_trace::current != nullptr) rank_trace::current->copied(*from.owner, *to.owner, bytes, began);
   complete(from);
   complete(to);
 }
@@ -107,11 +110,13 @@ void engine::run_part(const board::task_view& task, std::uint64_t first, std::ui
   auto& to = *reinterpret_cast<receive_record*>(task.arguments[0]);
   if (to.touched == touch_order::low_first) std::tie(first, last) = counted_from_the_end(first, last, task);
   const std::uint64_t bytes = last - first;
+  const std::uint64_t began = rank_trace::current == nullptr ? 0 : os::ticks();
   if (!copy_data(to.buffer, to.copied_from->buffer, first, bytes, process_)) {
     // relaxed: read after `bytes_left` has reached 0
     std::atomic_ref(to.failed).store(1, std::memory_order_relaxed);
   }
   count_copied(to, bytes);
+  if (rank_trace::current != nullptr) rank_trace::current->copied(*to.copied_from->owner, *to.owner, bytes, began);
   const std::uint64_t chunks = board::chunk_count(bytes, task.chunk);
   endpoint_counters::add(to.owner == &own_ ? own_.counters.chunks_copied : own_.counters.chunks_helped, chunks);
   if (is_far(to.owner->domain, own_.domain)) endpoint_counters::add(own_.counters.chunks_far, chunks);

@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "mpi/engine/engine.hpp"
+#include "mpi/engine/rank_trace.hpp"
 
 namespace tri::mpi {
 namespace {
@@ -57,6 +58,7 @@ void engine::begin_wait(bool is_of_program) {
   if (waits_++ == 0) {
     withdraw_progress();  // we make our own progress now
     if (options_.measures_time) wait_began_ = os::ticks();
+    if (rank_trace::current != nullptr) rank_trace::current->waits();
   }
   if (is_of_program && wait_observer_ != nullptr) wait_observer_->wait_begins();
   waiting_.busy();
@@ -68,6 +70,7 @@ void engine::end_wait(bool is_of_program) {
   if (is_of_program && wait_observer_ != nullptr) wait_observer_->wait_ends();
   if (--waits_ > 0) return;
   if (idle_.is_idle()) idle_.ended(idle_.last_look());
+  if (rank_trace::current != nullptr) rank_trace::current->resumes();
   if (options_.measures_time) endpoint_counters::add(own_.counters.waited_ticks, os::ticks() - wait_began_);
 }
 
@@ -137,6 +140,7 @@ bool engine::step_of_wait() {
   publish_activity(activity::looking);
   const std::uint64_t now = os::ticks();
   idle_.nothing_found(now);
+  if (rank_trace::current != nullptr) rank_trace::current->idle(now);
   switch (waiting_.next(now)) {
     case arena::wait_step::poll:
       if (api_mutex_ != nullptr)

@@ -15,6 +15,7 @@
 #include <span>
 #include <stdexcept>
 #include <string>
+#include <tuple>
 #include <utility>
 
 #include "arena/arena.hpp"
@@ -25,6 +26,7 @@
 #include "mpi/abi/wrappers.hpp"
 #include "mpi/comm/communicators.hpp"
 #include "mpi/engine/rank_statistics.hpp"
+#include "mpi/engine/rank_trace.hpp"
 #include "mpi/heap/core_dumps.hpp"
 #include "mpi/heap/static_data.hpp"
 #include "mpi/heap/user_heap.hpp"
@@ -180,6 +182,7 @@ struct session::shared_parts {
   std::unique_ptr<library_carrier> network;
   std::unique_ptr<internode_messages> internode;
   std::unique_ptr<progress_thread> progress;
+  std::unique_ptr<rank_trace> trace;
   std::unique_ptr<library_call_thread> library_thread;
   bool tells_statistics = false;  // all ranks agree
   std::uint64_t began_ticks = 0;
@@ -498,6 +501,26 @@ struct session::starting {
                        .first_pid = all.endpoints.front()->process});
   }
 
+  // A rank whose file cannot be written has no trace, and says so; the program runs.
+  void begin_trace() {
+    const std::string folder = wished_trace();
+    if (folder.empty()) return;
+    shared_parts& all = *made->parts_;
+    rank_trace_facts facts{.rank = world_rank, .size = world_size, .host = 0, .hosts = 1, .world_ranks = {}};
+    facts.world_ranks.resize(all.endpoints.size());
+    for (int each = 0; each < world_size; ++each)
+      if (const std::uint32_t number = made->number_of(each); number != on_another_host)
+        facts.world_ranks[number] = static_cast<std::uint32_t>(each);
+    std::tie(facts.host, facts.hosts) = place_of_host();
+    try {
+      all.trace = std::make_unique<rank_trace>(folder, std::move(facts));
+    } catch (const std::exception& problem) {
+      fmt::print(stderr, "trireme mpi: rank {}: {}\n", world_rank, problem.what());
+      return;
+    }
+    rank_trace::current = all.trace.get();
+  }
+
   // The number of the own host, and how many there are.
   std::pair<int, int> place_of_host() const {
     std::vector<int> first_ranks = made->hosts_.host_of;  // of the hosts
@@ -529,6 +552,7 @@ void session::start(int thread_level) {
   if (!ranks.connect_hosts() || !ranks.begin_progress() || !ranks.begin_library_calls(thread_level)) return;
   ranks.count_calls();
   ranks.show_figures();
+  ranks.begin_trace();
   requests::start();
   active_ = ranks.made.release();
   stop_in_finalize();
@@ -559,6 +583,8 @@ void session::stop() {
   if (ended->hosts_.are_several()) library_waits::stop();
   parts.library_thread.reset();
   parts.progress.reset();
+  rank_trace::current = nullptr;
+  parts.trace.reset();
   parts.internode.reset();
   parts.network.reset();
   parts.ranks.reset();

@@ -49,6 +49,8 @@ std::optional<coll::cost_parameters> costs_of_collectives() {
 
 }  // namespace
 
+std::string wished_trace() { return std::string(setting("TRIREME_MPI_TRACE")); }
+
 bool is_switched_off() { return setting("TRIREME_MPI") == "off"; }
 
 bool is_wished() { return setting("TRIREME_MPI") == "on"; }

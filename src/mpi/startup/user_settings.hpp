@@ -36,6 +36,9 @@ struct statistics_wish {
 };
 statistics_wish wished_statistics();
 
+/// TRIREME_MPI_TRACE: the folder for traces of the ranks; empty: none.
+std::string wished_trace();
+
 /// How long ranks wait for each other in MPI_Init; 0 s is for ever. TRIREME_MPI_START_TIMEOUT sets all of them.
 struct start_limits {
   /// For a rank that does not come to the bootstrap exchange: all have left the library's MPI_Init, in which they wait
