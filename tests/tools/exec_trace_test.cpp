@@ -72,7 +72,7 @@ TEST_F(traced_mpi_job, says_who_sent_and_copied_what_for_whom) {
 TEST_F(traced_mpi_job, whose_folder_cannot_be_made_runs_without_a_trace) {
   const command_result done = run(2, "--trace /proc/none/t");
   EXPECT_EQ(done.status, 0) << done.errors;
-  EXPECT_THAT(done.errors, HasSubstr("trireme mpi: rank 0: cannot write the trace"));
+  EXPECT_THAT(done.errors, HasSubstr("trireme mpi: rank 0: cannot write a trace into the folder /proc/none/t: "));
 }
 
 }  // namespace

@@ -253,7 +253,7 @@ TEST(top_command, only_its_user_may_watch_a_job) {
 // A process with a window as the tests want it: this one, which offers the file as processes of jobs do.
 class made_window {
  public:
-  made_window() : file_(memfd_create("trireme-arena", 0)) {
+  explicit made_window(live::job_kind kind = live::job_kind::objects) : file_(memfd_create("trireme-arena", 0)) {
     EXPECT_EQ(ftruncate(file_, static_cast<off_t>(bytes)), 0);
     memory_ = static_cast<std::byte*>(mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file_, 0));
     new (memory_) arena::window_header{
@@ -261,7 +261,7 @@ class made_window {
     const live::figure_place idle{"idle", live::figure_kind::idle, 0, 0};
     const live::row_place row{.number = 0, .blocks = {memory_ + 8192, nullptr}, .inbox = {}};
     live::write_page(memory_ + page_at,
-                     {.kind = live::job_kind::objects,
+                     {.kind = kind,
                       .pid = getpid(),
                       .processes = 1,
                       .hosts = 1,
@@ -332,6 +332,19 @@ TEST(top_command, damaged_memory_is_one_line) {
   with(window.row().inbox, live::ring{.tickets = 64, .consumed = 64, .cells = 0, .capacity = 3, .cell_bytes = 64}, [&] {
     refused(": its live page is damaged: the inbox of row 0 has 3 cells of 64 bytes at byte 0 of a window of 1048576");
   });
+}
+
+TEST(top_command, a_process_with_objects_and_mpi_is_both) {
+  made_window objects;
+  made_window mpi(live::job_kind::mpi);
+  EXPECT_EQ(made_window::watch().errors,
+            "trireme top: process " + std::to_string(getpid()) +
+                " has objects and is a rank of MPI; choose what to watch by --kind objects or --kind mpi\n");
+  for (const std::string kind : {"objects", "mpi"}) {
+    const command_result shown = top(std::to_string(getpid()) + " --once --json --interval 0.05 --kind " + kind);
+    ASSERT_EQ(shown.status, 0) << shown.errors;
+    EXPECT_EQ(json::parse(shown.output)["job"]["kind"], kind);
+  }
 }
 
 #ifdef WATCHED_MPI

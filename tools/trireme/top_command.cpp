@@ -48,6 +48,7 @@ constexpr const char* footer =
 
 struct request {
   pid_t job = 0;  // 0: the only one
+  std::string kind;
   double interval_s = 1;
   bool once = false;
   bool as_json = false;
@@ -68,8 +69,8 @@ int list(const found_jobs& found, bool as_json) {
 }
 
 // Null: the reason is printed.
-std::optional<live_job> only_job() {
-  found_jobs found = find_jobs();
+std::optional<live_job> only_job(std::optional<live::job_kind> kind) {
+  found_jobs found = find_jobs(kind);
   if (found.jobs.size() == 1) return std::move(found.jobs.front());
   for (const std::string& each : found.problems) fmt::print(stderr, "trireme top: {}\n", each);
   if (found.jobs.empty())
@@ -102,8 +103,10 @@ int print(const live_job& job, const request& wanted) {
 }
 
 int top(const request& wanted) {
-  if (wanted.lists) return list(find_jobs(), wanted.as_json);
-  std::optional<live_job> job = wanted.job == 0 ? only_job() : job_of(wanted.job);
+  std::optional<live::job_kind> kind;
+  if (!wanted.kind.empty()) kind = wanted.kind == "mpi" ? live::job_kind::mpi : live::job_kind::objects;
+  if (wanted.lists) return list(find_jobs(kind), wanted.as_json);
+  std::optional<live_job> job = wanted.job == 0 ? only_job(kind) : job_of(wanted.job, kind);
   if (!job) return not_there_status;
   if (wanted.serves) {
     serve_page(*job, wanted.interval_s, wanted.port);
@@ -132,6 +135,10 @@ int top_command(int argc, char** argv) {
       ->type_name("JOB")
       ->check(whole_number_between(1, 4'194'304));
   app.add_flag("--list", wanted.lists, "list the jobs of this user on this host");
+  app.add_option("--kind", wanted.kind,
+                 "objects or mpi: what to watch of a program that has both, and which jobs to list")
+      ->type_name("KIND")
+      ->check(CLI::IsMember({"objects", "mpi"}));
   app.add_flag("--once", wanted.once, "print one table, over one interval, and end");
   app.add_flag("--json", wanted.as_json, "print JSON: one object with --once or --list, otherwise one per line");
   CLI::Option* const web = app.add_option("--web", wanted.port,

@@ -17,22 +17,23 @@ namespace {
 using live::figure_kind;
 using live::figure_place;
 
-constexpr std::size_t in_counters(std::size_t offset) { return offsetof(endpoint, counters) + offset; }
-constexpr std::size_t in_received(std::size_t offset) { return offsetof(endpoint, received) + offset; }
+// The blocks of a row.
+constexpr std::uint32_t counters = 0;
+constexpr std::uint32_t received = 1;
 
-#define TRIREME_COUNTER(name) #name, figure_kind::count, 0, in_counters(offsetof(endpoint_counters, name))
+#define TRIREME_COUNTER(name) #name, figure_kind::count, counters, offsetof(endpoint_counters, name)
 constexpr std::array<figure_place, 25> figures{{
-    {"idle", figure_kind::idle, 0, in_counters(offsetof(endpoint_counters, idle))},
+    {"idle", figure_kind::idle, counters, offsetof(endpoint_counters, idle)},
     {TRIREME_COUNTER(inlined)},
     {TRIREME_COUNTER(eager)},
     {TRIREME_COUNTER(rendezvous)},
-    {"received_by_itself", figure_kind::count, 0, in_received(offsetof(received_counters, by_itself))},
-    {"received_by_others", figure_kind::count, 0, in_received(offsetof(received_counters, by_others))},
+    {"received_by_itself", figure_kind::count, received, offsetof(received_counters, by_itself)},
+    {"received_by_others", figure_kind::count, received, offsetof(received_counters, by_others)},
     {TRIREME_COUNTER(received_for_others)},
     {TRIREME_COUNTER(unexpected)},
-    {"bytes_received", figure_kind::bytes, 0, in_received(offsetof(received_counters, rendezvous_bytes))},
-    {"bytes_copied", figure_kind::bytes, 0, in_counters(offsetof(endpoint_counters, bytes_copied))},
-    {"bytes_helped", figure_kind::bytes, 0, in_counters(offsetof(endpoint_counters, bytes_helped))},
+    {"bytes_received", figure_kind::bytes, received, offsetof(received_counters, rendezvous_bytes)},
+    {"bytes_copied", figure_kind::bytes, counters, offsetof(endpoint_counters, bytes_copied)},
+    {"bytes_helped", figure_kind::bytes, counters, offsetof(endpoint_counters, bytes_helped)},
     {TRIREME_COUNTER(chunks_shared)},
     {TRIREME_COUNTER(chunks_copied)},
     {TRIREME_COUNTER(chunks_helped)},
@@ -54,7 +55,7 @@ constexpr std::array<figure_place, 25> figures{{
 
 void publish_live_page(arena::heap& heap, const endpoint& own, const live_facts& facts) {
   const std::string_view name = user_heap().job;
-  const live::row_place row{.number = facts.rank, .blocks = {&own, nullptr}, .inbox = {}};
+  const live::row_place row{.number = facts.rank, .blocks = {&own.counters, &own.received}, .inbox = {}};
   const live::page page{.kind = live::job_kind::mpi,
                         .pid = getpid(),
                         .process = facts.rank,

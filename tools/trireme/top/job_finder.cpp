@@ -45,7 +45,7 @@ int live_job::rows() const {
   return static_cast<int>(count);
 }
 
-found_jobs find_jobs() {
+found_jobs find_jobs(std::optional<live::job_kind> kind) {
   found_jobs found;
   std::map<std::pair<std::uint64_t, live::job_kind>, live_job> by_name;
   std::error_code problem;
@@ -54,8 +54,10 @@ found_jobs find_jobs() {
     pid_t pid = 0;
     if (std::from_chars(name.data(), name.data() + name.size(), pid).ptr != name.data() + name.size()) continue;
     try {
-      if (std::unique_ptr<live_process> process = live_process::open(pid))
-        by_name[{process->page().job, process->page().kind}].processes.push_back(std::move(process));
+      for (std::unique_ptr<live_process>& process : live_process::open(pid)) {
+        const live::page& page = process->page();
+        if (!kind || page.kind == *kind) by_name[{page.job, page.kind}].processes.push_back(std::move(process));
+      }
     } catch (const unreadable_process& why) {
       found.problems.emplace_back(why.what());
     }
@@ -70,20 +72,23 @@ found_jobs find_jobs() {
   return found;
 }
 
-live_job job_of(pid_t pid) {
+live_job job_of(pid_t pid, std::optional<live::job_kind> kind) {
   struct stat facts {};
   if (stat(fmt::format("/proc/{}", pid).c_str(), &facts) != 0)
     throw std::runtime_error(fmt::format("there is no process {}; `trireme top --list` lists the jobs", pid));
   if (facts.st_uid != geteuid())
     throw std::runtime_error(fmt::format("process {} belongs to {}, and only {} may watch its jobs", pid,
                                          name_of(facts.st_uid), name_of(facts.st_uid)));
-  found_jobs found = find_jobs();
+  found_jobs found = find_jobs(kind);
   std::vector<live_job> fitting;
   for (live_job& each : found.jobs)
     if (std::any_of(each.processes.begin(), each.processes.end(),
                     [&](const auto& process) { return descends_from(process->pid(), pid); }))
       fitting.push_back(std::move(each));
   if (fitting.size() == 1) return std::move(fitting.front());
+  if (fitting.size() == 2 && fitting[0].number() == fitting[1].number())
+    throw std::runtime_error(fmt::format(
+        "process {} has objects and is a rank of MPI; choose what to watch by --kind objects or --kind mpi", pid));
   if (fitting.size() > 1)
     throw std::runtime_error(
         fmt::format("process {} has started several jobs: {}; choose one of them", pid, texts_of(fitting)));

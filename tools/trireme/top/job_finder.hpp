@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -27,10 +28,11 @@ struct found_jobs {
   std::vector<live_job> jobs;         // by number
   std::vector<std::string> problems;  // processes of jobs that cannot be read
 };
-found_jobs find_jobs();
+/// `kind`: only of this.
+found_jobs find_jobs(std::optional<live::job_kind> kind);
 
 /// The job of a process: of one of its own, or of one that started it, such as `trireme run`. Throws
 /// std::runtime_error with a text for the user.
-live_job job_of(pid_t pid);
+live_job job_of(pid_t pid, std::optional<live::job_kind> kind);
 
 }  // namespace tri::tools

@@ -12,6 +12,7 @@
 #include <bit>
 #include <cstring>
 #include <filesystem>
+#include <set>
 #include <system_error>
 
 #include "arena/heap.hpp"
@@ -46,16 +47,14 @@ bool read_bytes(int file, void* to, std::size_t bytes, std::uint64_t offset) {
 
 }  // namespace
 
-std::unique_ptr<live_process> live_process::open(pid_t pid) {
+std::vector<std::unique_ptr<live_process>> live_process::open(pid_t pid) {
+  std::vector<std::unique_ptr<live_process>> found;
   const std::string folder = fmt::format("/proc/{}", pid);
   struct stat owner {};
-  if (::stat(folder.c_str(), &owner) != 0 || owner.st_uid != geteuid()) return nullptr;
-  std::unique_ptr<live_process> found(new live_process);
-  found->pid_ = pid;
-  found->alive_.reset(static_cast<int>(syscall(SYS_pidfd_open, pid, 0)));
-  if (!found->alive_) return nullptr;
+  if (::stat(folder.c_str(), &owner) != 0 || owner.st_uid != geteuid()) return found;
   const pid_t own_number = own_number_of(pid);
   std::uint32_t other_version = 0;
+  std::set<ino_t> known;  // a window may be open twice
   std::error_code problem;
   for (fs::directory_iterator at(folder + "/fd", problem), end; !problem && at != end; at.increment(problem)) {
     std::error_code closed;
@@ -64,36 +63,43 @@ std::unique_ptr<live_process> live_process::open(pid_t pid) {
     arena::window_header header{};
     struct stat facts {};
     if (!file || fstat(file.get(), &facts) != 0 || !read_bytes(file.get(), &header, sizeof header, 0) ||
-        header.magic != arena::window_header::expected_magic)
+        header.magic != arena::window_header::expected_magic || !known.insert(facts.st_ino).second)
       continue;
     if (header.version != arena::window_header::expected_version) {
       other_version = header.version;
       continue;
     }
     if (header.live_page == 0) continue;  // it starts
-    live::page page;
-    if (!read_bytes(file.get(), &page, sizeof page, header.live_page))
-      throw unreadable_process(
-          fmt::format("process {}: its live page is damaged: it would begin at byte {} of a window "
-                      "of {}",
-                      pid, header.live_page, facts.st_size));
-    if (page.magic == live::page_magic && page.version == live::page_version && page.pid != own_number)
-      continue;  // the window of another process of the host
-    found->window_bytes_ = static_cast<std::size_t>(facts.st_size);
-    void* const mapped = mmap(nullptr, found->window_bytes_, PROT_READ, MAP_SHARED | MAP_NORESERVE, file.get(), 0);
-    if (mapped == MAP_FAILED)
-      throw unreadable_process(fmt::format("process {}: its window of {} MiB cannot be mapped: {}", pid,
-                                           found->window_bytes_ >> 20, std::strerror(errno)));
-    found->window_ = static_cast<const std::byte*>(mapped);
-    found->read_page(found->place_of_page(), header.window_bytes);
-    found->program_ = program_of(pid);
-    return found;
+    std::unique_ptr<live_process> made(new live_process);
+    made->pid_ = pid;
+    made->window_bytes_ = static_cast<std::size_t>(facts.st_size);
+    if (made->map(file.get(), header, own_number)) found.push_back(std::move(made));
   }
-  if (other_version != 0)
+  if (found.empty() && other_version != 0)
     throw unreadable_process(
         fmt::format("process {} runs another version of Trireme: its windows have version {}, this command reads {}",
                     pid, other_version, arena::window_header::expected_version));
-  return nullptr;
+  return found;
+}
+
+// False: the window of another process of the host, or the process has gone.
+bool live_process::map(int file, const arena::window_header& header, pid_t own_number) {
+  live::page page;
+  if (!read_bytes(file, &page, sizeof page, header.live_page))
+    throw unreadable_process(
+        fmt::format("process {}: its live page is damaged: it would begin at byte {} of a window of {}", pid_,
+                    header.live_page, window_bytes_));
+  if (page.magic == live::page_magic && page.version == live::page_version && page.pid != own_number) return false;
+  alive_.reset(static_cast<int>(syscall(SYS_pidfd_open, pid_, 0)));
+  if (!alive_) return false;
+  void* const mapped = mmap(nullptr, window_bytes_, PROT_READ, MAP_SHARED | MAP_NORESERVE, file, 0);
+  if (mapped == MAP_FAILED)
+    throw unreadable_process(fmt::format("process {}: its window of {} MiB cannot be mapped: {}", pid_,
+                                         window_bytes_ >> 20, std::strerror(errno)));
+  window_ = static_cast<const std::byte*>(mapped);
+  read_page(place_of_page(), header.window_bytes);
+  program_ = program_of(pid_);
+  return true;
 }
 
 live_process::~live_process() {

@@ -17,6 +17,10 @@
 #include "live/format.hpp"
 #include "os/unique_fd.hpp"
 
+namespace tri::arena {
+struct window_header;
+}  // namespace tri::arena
+
 namespace tri::tools {
 
 /// The process belongs to a job, but cannot be read; the text gives the reason.
@@ -27,8 +31,9 @@ class unreadable_process : public std::runtime_error {
 
 class live_process {
  public:
-  /// Null: it is no process of a job, or has gone, or belongs to another user. Throws unreadable_process.
-  static std::unique_ptr<live_process> open(pid_t pid);
+  /// As a process of its job; twice where it has objects and is a rank of MPI. Empty: it is no process of a job, or has
+  /// gone, or belongs to another user. Throws unreadable_process.
+  static std::vector<std::unique_ptr<live_process>> open(pid_t pid);
   ~live_process();
   live_process(const live_process&) = delete;
   live_process& operator=(const live_process&) = delete;
@@ -54,6 +59,7 @@ class live_process {
 
  private:
   live_process() = default;
+  bool map(int file, const arena::window_header& header, pid_t own_number);
   std::uint64_t place_of_page() const;
   void read_page(std::uint64_t offset, std::uint64_t window_bytes);
   void check_row(const live::row& each) const;
