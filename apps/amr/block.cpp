@@ -1,7 +1,7 @@
 // See block.hpp.
 #include "amr/block.hpp"
 
-#include <algorithm>
+#include <array>
 
 namespace amr {
 
@@ -10,6 +10,10 @@ tri::read_only<problem> the_problem;
 int pe_of(const mesh& of, const block_place& place) {
   const auto number = static_cast<std::uint64_t>(of.number_of(place));
   return static_cast<int>(number * static_cast<std::uint64_t>(tri::pe_count()) / of.blocks().size());
+}
+
+std::int64_t mesh_keeper::blocks_here(const tri::array<block>& blocks) const {
+  return static_cast<std::int64_t>(blocks.local_elements().size());
 }
 
 block::block(const tri::group<mesh_keeper>& meshes) : meshes_(meshes), cells_(the_problem->cells) {
@@ -47,6 +51,15 @@ std::size_t block::send_layers(std::int64_t step) {
 
 void block::layer(std::int64_t, side at, std::int32_t half, const std::vector<double>& values) {
   cells_.set_layer(at, half, values);
+}
+
+void block::describe_load(tri::load_description& load) const {
+  const double width = the_problem->cell_width(place().level) * the_problem->cells;
+  const std::array<double, 2> middle = {(place().x + 0.5) * width, (place().y + 0.5) * width};
+  load.coordinates(middle);
+  load.bytes(std::int64_t{8} * the_problem->cells * the_problem->cells);
+  // So long that the measured time of all else on a PE does not matter.
+  if (the_problem->blocks_are_equal != 0) load.load_ns(10'000'000);
 }
 
 int block::create_successors() {

@@ -14,6 +14,8 @@ namespace amr {
 
 extern tri::read_only<problem> the_problem;
 
+class block;
+
 /// One copy of the mesh for each PE.
 class mesh_keeper : public tri::group_member<mesh_keeper> {
  public:
@@ -22,6 +24,8 @@ class mesh_keeper : public tri::group_member<mesh_keeper> {
     return 1;
   }
   const mesh& now() const { return now_; }
+  /// How many blocks this PE has.
+  std::int64_t blocks_here(const tri::array<block>& blocks) const;
 
  private:
   mesh now_;
@@ -75,6 +79,8 @@ class block : public tri::array_element<block, tri::index<3>> {
   void serialize(Archive& archive) {
     archive(meshes_, cells_);
   }
+  /// For balancing.
+  void describe_load(tri::load_description& load) const;
 
  private:
   block_place place() const { return {this_index()[0], this_index()[1], this_index()[2]}; }

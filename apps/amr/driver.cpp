@@ -10,6 +10,8 @@
 #include "amr/block.hpp"
 #include "amr/picture.hpp"
 #include "os/clock.hpp"
+#include "trireme/balance.hpp"
+#include "trireme/balance_strategy.hpp"
 #include "trireme/run.hpp"
 
 namespace amr {
@@ -44,6 +46,7 @@ class driver {
     blocks_ = tri::make_sparse_array<block>();
     for (const block_place& each : now_.blocks()) blocks_.insert_on(pe_of(now_, each), index_of(each), meshes_);
     tri::quiescence().get();
+    look_at_placement();
   }
 
   void run() {
@@ -57,6 +60,8 @@ class driver {
       const std::int64_t end = std::min(values_.steps, next_stop(step));
       last = advance(step, end - step);
       updates_ += last.cells * (end - step);
+      all_blocks_ += blocks_of_all_ * (end - step);
+      most_blocks_ += most_blocks_here_ * (end - step);
       step = end;
       if (step == values_.steps || is_multiple(step, values_.print_every)) print_row(step, last);
       if (step != values_.steps && is_multiple(step, values_.adapt_every)) adapt();
@@ -99,6 +104,13 @@ class driver {
     tri::quiescence().get();
     blocks_.reduce<&block::leave>(tri::sum).get();
     tri::quiescence().get();
+    if (!values_.balance.empty()) moved_ += tri::balance({.strategy = values_.balance}).get().moved;
+    look_at_placement();
+  }
+
+  void look_at_placement() {
+    most_blocks_here_ = meshes_.reduce<&mesh_keeper::blocks_here>(tri::maximum, blocks_).get();
+    blocks_of_all_ = static_cast<std::int64_t>(now_.blocks().size());
   }
 
   void print_row(std::int64_t step, const field_sums& sums) const {
@@ -117,6 +129,10 @@ class driver {
     fmt::print("{} updates of cells, {:.4f} of those of a uniform mesh; {:.3f} s, {:.2f} M/s\n", updates_,
                static_cast<double>(updates_) / std::max(1.0, whole * whole * static_cast<double>(values_.steps)),
                seconds, static_cast<double>(updates_) * 1e-6 / std::max(seconds, 1e-9));
+    fmt::print(
+        "blocks on the busiest PE: {:.3f} of the mean; {} have moved\n",
+        all_blocks_ == 0 ? 1.0 : static_cast<double>(most_blocks_ * tri::pe_count()) / static_cast<double>(all_blocks_),
+        moved_);
     fmt::print("mass changed by {:.3e}, error {:.6e}\n",
                first.mass == 0.0 ? 0.0 : std::abs(last.mass - first.mass) / std::abs(first.mass), last.error);
     fmt::print("checksum {:016x}\n", checksum_of(values_.of, states));
@@ -130,11 +146,17 @@ class driver {
   std::int64_t cut_ = 0;
   std::int64_t merged_ = 0;
   std::int64_t updates_ = 0;
+  std::int64_t blocks_of_all_ = 0;     ///< now
+  std::int64_t most_blocks_here_ = 0;  ///< of a PE, now
+  std::int64_t all_blocks_ = 0;        ///< sums over the steps
+  std::int64_t most_blocks_ = 0;
+  std::int64_t moved_ = 0;  ///< blocks, by balancing
 };
 
 }  // namespace
 
 void simulate(const options& values) {
+  if (!values.balance.empty()) static_cast<void>(tri::balancing::find_strategy(values.balance));  // throws
   the_problem.publish(values.of).get();
   driver(values).run();
 }

@@ -20,10 +20,11 @@ struct problem {
   std::int32_t cells = 16;       ///< along an edge of a block; even
   double velocity_x = 1.0;
   double velocity_y = 0.5;
-  double courant = 0.8;    ///< of the finest cells
-  double refine = 0.02;    ///< a block with larger differences of neighbouring cells is cut
-  double coarsen = 0.005;  ///< with only smaller ones it may become one with its siblings
-  std::int32_t disc = 0;   ///< the start: a disc with a sharp edge, or a smooth hill
+  double courant = 0.8;               ///< of the finest cells
+  double refine = 0.02;               ///< a block with larger differences of neighbouring cells is cut
+  double coarsen = 0.005;             ///< with only smaller ones it may become one with its siblings
+  std::int32_t disc = 0;              ///< the start: a disc with a sharp edge, or a smooth hill
+  std::int32_t blocks_are_equal = 0;  ///< for balancing: in place of measured time
 
   double finest_cell() const { return cell_width(most_levels); }
   double cell_width(std::int32_t level) const { return 1.0 / (static_cast<double>(roots) * cells * (1 << level)); }

@@ -47,6 +47,11 @@ void add_options(CLI::App& app, options& values) {
       ->check(from_to<std::int64_t>(0, most_steps));
   add("--print-every", values.print_every, "N", "steps between lines of the table; 0: first and last only")
       ->check(from_to<std::int64_t>(0, most_steps));
+  app.add_option("--balance", values.balance,
+                 "after each change of the mesh let blocks migrate as this strategy decides (`trireme balance --list`)")
+      ->type_name("NAME");
+  add("--load", values.load, "NAME", "of a block for balancing: the measured time, or that all blocks are equal")
+      ->check(CLI::IsMember({"measured", "equal"}));
   app.add_option("--picture", values.picture, "SVG file of the last mesh and field")->type_name("FILE");
 }
 
@@ -64,7 +69,10 @@ void complete(options& values) {
         fmt::format("{} cells along an edge at the finest level (--roots x --cells x 2^levels): "
                     "at most {} are possible",
                     along, most_cells));
+  if (values.load != "measured" && values.balance.empty())
+    throw std::invalid_argument("--load needs --balance NAME, the strategy");
   of.disc = values.start == "disc" ? 1 : 0;
+  of.blocks_are_equal = values.load == "equal" ? 1 : 0;
 }
 
 }  // namespace amr

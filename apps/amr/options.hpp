@@ -15,6 +15,8 @@ struct options {
   std::int64_t steps = 200;
   std::int64_t adapt_every = 4;
   std::int64_t print_every = 20;
+  std::string balance;  ///< the strategy; empty: blocks stay where they were created
+  std::string load = "measured";
   std::string picture;
 };
 

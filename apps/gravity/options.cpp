@@ -111,6 +111,20 @@ void add_tree_options(CLI::App& app, options& values) {
       ->capture_default_str();
 }
 
+void add_balance_options(CLI::App& app, options& values) {
+  app.add_option("--balance", values.balance,
+                 "let pieces migrate as this strategy decides (`trireme balance --list`); without it they stay")
+      ->type_name("NAME");
+  app.add_option("--balance-every", values.balance_every, "steps between balancings")
+      ->type_name("N")
+      ->check(from_to<std::int64_t>(1, std::int64_t{1} << 40))
+      ->capture_default_str();
+  app.add_option("--load", values.load, "of a piece for balancing: the measured time, or counted interactions")
+      ->type_name("NAME")
+      ->check(CLI::IsMember({"measured", "counted"}))
+      ->capture_default_str();
+}
+
 void add_output_options(CLI::App& app, options& values) {
   app.add_option("--print-every", values.print_every, "steps between lines of the table; 0: first and last only")
       ->type_name("N")
@@ -149,6 +163,7 @@ void add_options(CLI::App& app, options& values) {
   add_input_options(app, values);
   add_physics_options(app, values);
   add_tree_options(app, values);
+  add_balance_options(app, values);
   add_output_options(app, values);
 }
 
@@ -159,6 +174,10 @@ void complete(const CLI::App& app, options& values) {
   for (const char* const of_collision : {"--distance", "--impact", "--speed", "--ratio"})
     if (given(app, of_collision) && (values.input != "collision" || !values.file.empty()))
       throw std::invalid_argument(fmt::format("{} is for --input collision only", of_collision));
+  for (const char* const of_balance : {"--balance-every", "--load"})
+    if (given(app, of_balance) && values.balance.empty())
+      throw std::invalid_argument(fmt::format("{} needs --balance NAME, the strategy", of_balance));
+  values.settings.counts_loads = values.load == "counted";
   if (given(app, "--snapshot-every") && values.snapshots.empty())
     throw std::invalid_argument("--snapshot-every needs --snapshots PREFIX to say where to write");
   if (values.settings.subtree < values.settings.tree.bucket)

@@ -23,6 +23,9 @@ struct options {
   std::string kernels = "auto";
   int pieces = 0;  ///< 0: eight for each PE
   std::int64_t deal_every = 1;
+  std::string balance;  ///< the strategy; empty: pieces stay
+  std::int64_t balance_every = 10;
+  std::string load = "measured";
   std::int64_t print_every = 1;
   std::string write;
   std::string snapshots;

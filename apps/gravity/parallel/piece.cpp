@@ -151,6 +151,7 @@ tri::task<std::vector<subtree_sums>> piece::find_forces(double kick) {
       for (std::size_t d = 0; d < 3; ++d) bodies_[i].velocity[d] += kick * accelerations_[i][d];
     sums.push_back(sums_of(s));
     sums.back().interactions = walk.counts();
+    interactions_ += walk.counts().multipoles + walk.counts().bodies;
     cache.count_forces(walk.counts(), tri::os::now_ns() - begin);
   }
   co_return sums;
@@ -164,6 +165,19 @@ void piece::find_forces_of(std::size_t subtree, force_walk& walk) {
     walk.find_forces(each, first_subtree_ + static_cast<std::uint32_t>(subtree), {sources_.data() + first, count},
                      cache, {accelerations_.data() + first, count}, {potentials_.data() + first, count});
   }
+}
+
+void piece::describe_load(tri::load_description& load) {
+  box bounds;
+  for (const body& each : bodies_) bounds.include(each.position);
+  vec3 middle{};
+  if (!bodies_.empty())
+    for (std::size_t d = 0; d < 3; ++d) middle[d] = 0.5 * bounds.low[d] + 0.5 * bounds.high[d];
+  load.coordinates(middle);
+  load.bytes(static_cast<std::int64_t>(bodies_.size() * (sizeof(body) + sizeof(vec3) + sizeof(double))));
+  // A microsecond for each, hundreds of times what it takes: the measured time of all else on a PE must not matter.
+  if (the_settings->counts_loads) load.load_ns(static_cast<std::int64_t>(interactions_) * 1000);
+  interactions_ = 0;
 }
 
 subtree_sums piece::sums_of(std::size_t subtree) const {

@@ -64,8 +64,10 @@ class piece : public tri::array_element<piece, tri::index<1>> {
   /// Between steps: the tree is built anew.
   template <class Archive>
   void serialize(Archive& archive) {
-    archive(caches_, bodies_, accelerations_, potentials_);
+    archive(caches_, bodies_, accelerations_, potentials_, interactions_);
   }
+  /// For balancing: where the piece is, and, if loads are counted, its interactions since the last time.
+  void describe_load(tri::load_description& load);
 
   // For the cache of this PE.
   const std::vector<shared_subtree>& subtrees() const { return subtrees_; }
@@ -90,6 +92,7 @@ class piece : public tri::array_element<piece, tri::index<1>> {
   std::vector<shared_subtree> subtrees_;
   std::vector<std::size_t> starts_;  ///< where the bodies of each subtree begin, and the end
   std::uint32_t first_subtree_ = 0;
+  std::uint64_t interactions_ = 0;  ///< since the last balancing
 };
 
 }  // namespace gravity

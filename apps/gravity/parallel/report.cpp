@@ -12,7 +12,8 @@
 namespace gravity {
 namespace {
 
-constexpr std::array<const char*, phase_count> phase_names = {"drift", "decompose", "exchange", "top tree", "forces"};
+constexpr std::array<const char*, phase_count> phase_names = {"drift",    "decompose", "exchange",
+                                                              "top tree", "forces",    "balance"};
 
 double per(std::uint64_t part, double whole) { return whole > 0.0 ? static_cast<double>(part) / whole : 0.0; }
 
@@ -25,19 +26,6 @@ std::string format_times(const run_totals& of) {
     text += fmt::format("{:<12}{:>12.3f}{:>8.1f}\n", phase_names[p], static_cast<double>(of.times[p]) * to_ms,
                         all > 0 ? 100.0 * static_cast<double>(of.times[p]) / static_cast<double>(all) : 0.0);
   return text + fmt::format("{:<12}{:>12.3f}\n", "in all", static_cast<double>(all) * to_ms);
-}
-
-/// The largest by the mean.
-template <class Value>
-double imbalance(const std::vector<cache_report>& pes, const Value& value) {
-  double sum = 0.0;
-  double most = 0.0;
-  for (const cache_report& each : pes) {
-    const auto here = static_cast<double>(value(each));
-    sum += here;
-    most = std::max(most, here);
-  }
-  return sum > 0.0 ? most * static_cast<double>(pes.size()) / sum : 1.0;
 }
 
 }  // namespace
@@ -82,17 +70,38 @@ void phase_timer::ends(phase which) {
   times_[static_cast<std::size_t>(which)] += now - std::exchange(since_, now);
 }
 
+void pe_loads::add(const std::vector<cache_report>& step) {
+  std::uint64_t most = 0;
+  std::int64_t longest = 0;
+  for (const cache_report& each : step) {
+    all_ += each;
+    most = std::max(most, each.interactions);
+    longest = std::max(longest, each.busy_ns);
+  }
+  pes_ = step.size();
+  most_interactions_ += most;
+  longest_ns_ += longest;
+}
+double pe_loads::imbalance_of_interactions() const {
+  return all_.interactions == 0 ? 1.0
+                                : static_cast<double>(most_interactions_) * static_cast<double>(pes_) /
+                                      static_cast<double>(all_.interactions);
+}
+double pe_loads::imbalance_of_time() const {
+  return all_.busy_ns == 0
+             ? 1.0
+             : static_cast<double>(longest_ns_) * static_cast<double>(pes_) / static_cast<double>(all_.busy_ns);
+}
+
 std::string format_report(const run_totals& of) {
   const double body_steps = static_cast<double>(of.bodies) * static_cast<double>(of.steps);
-  cache_report all;
-  for (const cache_report& each : of.pes) all += each;
+  const cache_report& all = of.pes.all();
   std::string text = format_times(of);
   text +=
       fmt::format("interactions per body: {:.1f} with multipoles, {:.1f} with bodies; {} subtrees\n",
                   per(of.interactions.multipoles, body_steps), per(of.interactions.bodies, body_steps), of.subtrees);
   text += fmt::format("interactions on the busiest PE: {:.3f} of the mean; time of forces: {:.3f}\n",
-                      imbalance(of.pes, [](const cache_report& pe) { return pe.interactions; }),
-                      imbalance(of.pes, [](const cache_report& pe) { return pe.busy_ns; }));
+                      of.pes.imbalance_of_interactions(), of.pes.imbalance_of_time());
   const double steps = static_cast<double>(of.steps);
   text +=
       fmt::format("remote chunks per step: {:.1f} hits, {:.1f} misses, {:.1f} combined; {:.1f} fetched, {:.1f} KiB\n",

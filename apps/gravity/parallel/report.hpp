@@ -28,8 +28,8 @@ std::string format_row(const energy_row& row);
 /// The changes between the first and the last row.
 std::string format_conservation(const energy_row& first, const energy_row& last);
 
-enum class phase : std::size_t { drift, decompose, exchange, top_tree, forces };
-inline constexpr std::size_t phase_count = 5;
+enum class phase : std::size_t { drift, decompose, exchange, top_tree, forces, balance };
+inline constexpr std::size_t phase_count = 6;
 using phase_times = std::array<std::int64_t, phase_count>;  ///< nanoseconds
 
 /// Adds up the time since it was made, or since the last phase has ended.
@@ -43,6 +43,23 @@ class phase_timer {
   std::int64_t since_;
 };
 
+/// How evenly the PEs were loaded, step by step: a PE that has more now and less later is not balanced.
+class pe_loads {
+ public:
+  /// The reports of all PEs on one step.
+  void add(const std::vector<cache_report>& step);
+  const cache_report& all() const { return all_; }
+  /// Of the busiest PE in each step, by the mean.
+  double imbalance_of_interactions() const;
+  double imbalance_of_time() const;
+
+ private:
+  cache_report all_;
+  std::size_t pes_ = 1;
+  std::uint64_t most_interactions_ = 0;  ///< sum over the steps
+  std::int64_t longest_ns_ = 0;          ///< sum over the steps
+};
+
 /// Of the steps after the first forces.
 struct run_totals {
   std::size_t bodies;
@@ -50,7 +67,7 @@ struct run_totals {
   std::size_t subtrees;  ///< in the last step
   interaction_counts interactions;
   phase_times times;
-  std::vector<cache_report> pes;
+  pe_loads pes;
 };
 std::string format_report(const run_totals& of);
 

@@ -10,7 +10,8 @@
 #include "gravity/bodies/body_files.hpp"
 #include "gravity/parallel/report.hpp"
 #include "gravity/parallel/run_objects.hpp"
-#include "os/clock.hpp"
+#include "trireme/balance.hpp"
+#include "trireme/balance_strategy.hpp"
 
 namespace gravity {
 namespace {
@@ -31,6 +32,7 @@ class simulation {
       if (step == values_.steps || (values_.print_every != 0 && step % values_.print_every == 0))
         energies_.push_back(print_row(step));
       if (step % values_.snapshot_every == 0) write_snapshot(step);
+      if (!values_.balance.empty() && step != values_.steps && step % values_.balance_every == 0) balance();
     }
     print_report();
   }
@@ -56,6 +58,15 @@ class simulation {
     timer.ends(phase::forces);
     for (const subtree_sums& each : sums_) interactions_ += each.interactions;
     subtrees_ = roots.size();
+    loads_.add(all_.reports());
+  }
+
+  /// Between steps nothing is under way, so all pieces can migrate.
+  void balance() {
+    phase_timer timer(times_);
+    moved_ += tri::balance({.strategy = values_.balance}).get().moved;
+    ++balancings_;
+    timer.ends(phase::balance);
   }
 
   decomposition decompose(const root_cube& cube, bool deals_anew) const {
@@ -80,17 +91,16 @@ class simulation {
   }
 
   void clear_statistics() {
-    all_.reports();
     times_ = {};
     interactions_ = {};
+    loads_ = {};
   }
 
   void print_report() const {
-    const std::vector<cache_report> reports = all_.reports();
     const std::vector<body> bodies = all_.bodies();
     if (!values_.write.empty()) write_bodies(values_.write, bodies);
-    run_totals totals{body_count_, values_.steps, subtrees_, interactions_, times_, reports};
-    fmt::print("{}", format_report(totals));
+    fmt::print("{}", format_report({body_count_, values_.steps, subtrees_, interactions_, times_, loads_}));
+    if (!values_.balance.empty()) fmt::print("{} balancings, {} pieces have moved\n", balancings_, moved_);
     fmt::print("{}", format_conservation(energies_.front(), energies_.back()));
     if (values_.verify) fmt::print("{}", format_errors(all_.compare_forces(bodies)));
     fmt::print("checksum {:016x}\n", checksum_of(bodies));
@@ -104,13 +114,17 @@ class simulation {
   std::size_t subtrees_ = 0;        ///< of the last step
   std::vector<energy_row> energies_;
   interaction_counts interactions_;
-  phase_times times_;
+  phase_times times_{};
+  pe_loads loads_;
+  std::int64_t balancings_ = 0;
+  std::int64_t moved_ = 0;  ///< pieces, by all balancings
 };
 
 }  // namespace
 
 void simulate(const std::vector<body>& bodies, const options& values) {
   if (!values.write.empty()) check_writable(values.write);
+  if (!values.balance.empty()) static_cast<void>(tri::balancing::find_strategy(values.balance));  // throws
   the_settings.publish(values.settings).get();
   const int pieces = values.pieces != 0 ? values.pieces : 8 * tri::pe_count();
   fmt::print("{} bodies in {} pieces, theta {}, {} kernels, {} PEs in {} processes\n", bodies.size(), pieces,

@@ -98,6 +98,24 @@ TEST_F(program, is_nearly_as_exact_as_a_uniform_mesh_with_a_part_of_the_work) {
   EXPECT_EQ(number_in(fine.output, "updates of cells,"), 1.0);
 }
 
+// With equal loads for all blocks, what a strategy decides does not depend on the machine.
+TEST_F(program, is_balanced_better_than_without_migration) {
+  const std::string input = std::string(
+      "--start disc --levels 3 --cells 8 --steps 120 --adapt-every 3 --print-every 30 --tri-balance-speeds equal");
+  for (const layout& on : {layout{"", 0, 3, 1}, layout{"", 2, 2, 2}}) {
+    const command_result still = run(input, on);
+    const command_result balanced = run(input + " --balance refine --load equal", on);
+    ASSERT_EQ(balanced.status, 0) << balanced.output << balanced.errors;
+    EXPECT_EQ(table_in(balanced.output), table_in(still.output));
+    EXPECT_EQ(checksum_in(balanced.output), checksum_in(still.output));
+    EXPECT_GT(number_in(balanced.output, "of the mean;"), 0.0);
+    EXPECT_EQ(number_in(still.output, "of the mean;"), 0.0);
+    const double imbalance = number_in(balanced.output, "busiest PE:");
+    EXPECT_LT(imbalance, 1.12) << balanced.output;
+    EXPECT_LT(imbalance, number_in(still.output, "busiest PE:"));
+  }
+}
+
 TEST_F(program, conserves_mass) {
   for (const char* const velocity : {"--velocity-x 1 --velocity-y 0.3", "--velocity-x -0.8 --velocity-y -1"}) {
     const command_result ended = run(std::string(moving_disc) + " " + velocity);
@@ -131,6 +149,8 @@ TEST_F(program, explains_bad_input) {
   expect("--courant 1.5", "'1.5' is not possible");
   expect("--refine 0.1 --coarsen 0.2", "--coarsen 0.2: must not be above --refine, which is 0.1");
   expect("--roots 1000 --levels 10", "cells along an edge at the finest level");
+  expect("--load equal", "--load needs --balance NAME, the strategy");
+  expect("--balance refin", "refine");
   expect("--start cube", "cube");
   expect("--step 3", "--step");
   expect("--steps 1 --picture no/folder.svg", "no/folder.svg: cannot be written: No such file or directory");

@@ -191,6 +191,35 @@ INSTANTIATE_TEST_SUITE_P(
                     degenerate{"far_apart", "0 0 0 0 0 0 1\n1e150 0 0 0 0 0 1\n1e150 1 0 0 0 0 1\n", "--theta 0"}),
     [](const auto& each) { return std::string(each.param.name); });
 
+// With counted interactions for loads, what a strategy decides does not depend on the machine. The parts of space stay
+// here, so that bodies which move are what the PEs must be balanced for.
+TEST_F(program, is_balanced_better_than_without_migration) {
+  const std::string input =
+      "--input collision --ratio 4 --bodies 1200 --steps 60 --time-step 0.1 --deal-every 0 --subtree 16 --bucket 8 "
+      "--print-every 20 --softening 0.05 --pieces 24 --tri-balance-speeds equal ";
+  for (const layout& on : {layout{"", 0, 2, 1}, layout{"", 2, 1, 1}, layout{"", 2, 2, 2}}) {
+    const command_result still = run(input, on);
+    const command_result balanced = run(input + "--balance refine --load counted --balance-every 4", on);
+    ASSERT_EQ(balanced.status, 0) << balanced.output << balanced.errors;
+    EXPECT_EQ(table_in(balanced.output), table_in(still.output));
+    EXPECT_EQ(checksum_in(balanced.output), checksum_in(still.output));
+    EXPECT_GT(number_in(balanced.output, "14 balancings,"), 0.0);
+    const double imbalance = number_in(balanced.output, "busiest PE:");
+    EXPECT_LT(imbalance, number_in(still.output, "busiest PE:"));
+  }
+}
+
+// The strategies that need coordinates have them.
+TEST_F(program, may_be_balanced_by_any_strategy) {
+  const std::string input = "--bodies 500 --steps 4 --balance-every 1 --pieces 12 ";
+  const std::string expected = checksum_in(run(input.substr(0, input.find(" --balance")) + " --pieces 12").output);
+  for (const char* const name : {"refine", "greedy", "curve", "bisection", "gossip", "hierarchy", "topology"}) {
+    const command_result ended = run(input + "--balance " + name, {"", 2, 2, 2});
+    EXPECT_EQ(ended.status, 0) << name << ": " << ended.output << ended.errors;
+    EXPECT_EQ(checksum_in(ended.output), expected) << name;
+  }
+}
+
 TEST_F(program, fetches_a_chunk_once_for_a_process) {
   const std::string input = "--bodies 2000 --steps 1 --subtree 64 --bucket 8 --pieces 16";
   // A process with one PE has everything that its pieces need.
@@ -262,6 +291,8 @@ TEST_F(program, explains_bad_input) {
   expect("--impact 3", "--impact is for --input collision only");
   expect("--snapshot-every 3", "--snapshot-every needs --snapshots PREFIX");
   expect("--bodies 10 --steps 1 --write no/folder", "no/folder.part: cannot be written: No such file or directory");
+  expect("--load counted", "--load needs --balance NAME, the strategy");
+  expect("--balance refin --balance-every 1", "refine");
   expect("--kernels fast", "fast");
   EXPECT_EQ(run("--help").status, 0);
   EXPECT_THAT(run("--help").output, HasSubstr("--fetch-levels"));
