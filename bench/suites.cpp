@@ -6,6 +6,7 @@
 #include "arrays/dense_rows.hpp"
 #include "arrays/program_rows.hpp"
 #include "arrays/rows.hpp"
+#include "balance/rows.hpp"
 #include "launch/rows.hpp"
 #include "loop_model/rows.hpp"
 #include "loops/rows.hpp"
@@ -52,6 +53,8 @@ registry all_suites(const suite_options& options) {
   append(arrays, array_program_rows(options.program));
   append(arrays, dense_rows(options.program));
 
+  std::vector<row_definition> balance = seed_rows();
+
   registry known;
   known.add({.name = "messages", .description = "messages and entry methods between PEs", .rows = std::move(messages)});
   known.add({.name = "loops",
@@ -75,6 +78,9 @@ registry all_suites(const suite_options& options) {
   known.add({.name = "arrays",
              .description = "global arrays: two processes of one host, and of two emulated ones; dense linear algebra",
              .rows = std::move(arrays)});
+  known.add({.name = "balance",
+             .description = "objects that balance themselves: new ones without a place",
+             .rows = std::move(balance)});
   known.add({.name = "wire",
              .description = "messages between hosts, beside UCX called plainly: 2 processes on 2 cores",
              .rows = wire_rows(options.program)});

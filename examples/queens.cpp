@@ -1,6 +1,7 @@
 // How many ways are there to put n queens on an n x n board? Every partial solution is an object that makes its
-// children and disappears. Shows: single objects, bit-vector priorities (the tree is searched depth first, so memory
-// stays small), quiescence, a group that collects. Usage: queens [n]
+// children and disappears. Shows: objects without a place, which fill all PEs (the tree is walked depth first, so
+// memory stays small, while PEs without work take over whole branches), quiescence, a group that collects. Usage:
+// queens [n], with --tri-seeds=random|neighbour|stealing|here to compare.
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
@@ -22,21 +23,14 @@ std::int64_t count_below(int n, std::uint32_t columns, std::uint32_t left, std::
 }
 
 struct Position : tri::object<Position> {
-  tri::group<Counter> counters;
-  int n;
-  Position(tri::group<Counter> where, int size) : counters(where), n(size) {}
-
-  void expand(std::uint32_t columns, std::uint32_t left, std::uint32_t right, int row, tri::priority urgency) {
+  Position(tri::group<Counter> counters, int n, std::uint32_t columns, std::uint32_t left, std::uint32_t right,
+           int row) {
     if (row == 4 || row == n) {  // deep enough: the rest is done here
       counters.local().solutions += count_below(n, columns, left, right, row);
     } else {
-      int child = 0;
-      for (std::uint32_t free = ((1u << n) - 1) & ~(columns | left | right); free != 0; free &= free - 1, ++child) {
+      for (std::uint32_t free = ((1u << n) - 1) & ~(columns | left | right); free != 0; free &= free - 1) {
         const std::uint32_t queen = free & (~free + 1);
-        const auto next = tri::make_object_on<Position>((tri::this_pe() + child) % tri::pe_count(), counters, n);
-        const auto later = urgency.extended(static_cast<std::uint64_t>(child), 5);
-        next.with(later).send<&Position::expand>(columns | queen, (left | queen) << 1, (right | queen) >> 1, row + 1,
-                                                 later);
+        tri::make_object<Position>(counters, n, columns | queen, (left | queen) << 1, (right | queen) >> 1, row + 1);
       }
     }
     erase_this();
@@ -51,8 +45,8 @@ int main(int argc, char** argv) {
       return 1;
     }
     auto counters = tri::make_group<Counter>();
-    tri::make_object<Position>(counters, n).send<&Position::expand>(0u, 0u, 0u, 0, tri::priority::bits({}));
-    tri::quiescence().get();  // no message anywhere: the tree is searched
+    tri::make_object<Position>(counters, n, 0u, 0u, 0u, 0);
+    tri::quiescence().get();  // no message and no seed anywhere: the tree is searched
     std::printf("%d queens: %lld solutions\n", n,
                 static_cast<long long>(counters.reduce<&Counter::total>(tri::sum).get()));
     return 0;

@@ -135,7 +135,7 @@ measurement group_one_way(context& tools) {
 }
 
 measurement object_one_way(context& tools) {
-  const auto here = tri::make_object<single_player>();
+  const auto here = tri::make_object_on<single_player>(0);
   const auto there = tri::make_object_on<single_player>(1);
   here.call<&single_player::meet>(there).get();
   there.call<&single_player::meet>(here).get();

@@ -17,5 +17,7 @@ enum class registration_choice : std::uint8_t { everything, chunks };
 // pays.
 enum class balance_occasion : std::uint8_t { automatic, always, pays };   // "auto" is a keyword
 enum class idle_policy : std::uint8_t { automatic, spin, yield, sleep };  // "auto" is a keyword
+// Where a new object without a place begins; the same as tri::seed_strategy.
+enum class seed_strategy : std::uint8_t { here, random, neighbour, stealing };
 
 }  // namespace tri::config

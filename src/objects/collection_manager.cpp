@@ -271,7 +271,8 @@ void collection_manager::end(sched::pe& here, element_base& element) {
   for (auto& kept : element.awaited().take_messages()) sched::drop_message(here, kept.message);
 }
 
-std::unique_ptr<element_base> collection_manager::construct(std::uint64_t number, const constructor& make) {
+std::unique_ptr<element_base> collection_manager::construct(std::uint64_t number,
+                                                            os::function_ref<std::unique_ptr<element_base>()> make) {
   current_construction() = {this, number, nullptr};
   const construction_scope before;  // element_base sets the owner
   try {
@@ -334,7 +335,56 @@ void collection_manager::created_counted(std::uint64_t number) {
         fmt::format("{}: inserted, but an element with this index exists already{}", describe(number), key_hint()));
 }
 
+// At home nothing is awaited: the messages held for the object follow at once.
+void collection_manager::begin_seed(std::uint64_t number, os::function_ref<std::unique_ptr<element_base>()> make) {
+  const pe_number home = home_of(number);
+  if (home >= here_.job().pes())
+    here_.job().fail(
+        fmt::format("{}: its home is PE {}; there are PEs 0..{}", describe(number), home, here_.job().pes() - 1));
+  if (home != here_.number()) return begin_away_from_home(number, make);
+  location_actions actions;
+  if (!location_.insert(number, actions)) here_.job().fail(fmt::format("{}: began twice", describe(number)));
+  beginning_ = &make;
+  carry_out(number, actions);
+}
+
+// The home may be busy for long, and the object should not wait for it; only its messages do. So it is constructed
+// first, and the location protocol, to which it does not exist before `inserted`, inserts it afterwards. Its home
+// cannot refuse: nobody else has the number. Until then it can neither move nor be deleted, and both are kept for it.
+void collection_manager::begin_away_from_home(std::uint64_t number,
+                                              os::function_ref<std::unique_ptr<element_base>()> make) {
+  method_scope scope(objects_);
+  if (!not_granted_yet_.emplace(number, false).second)
+    here_.job().fail(fmt::format("{}: began twice", describe(number)));
+  auto made = construct(number, make);
+  made->ready_ = false;
+  install(std::move(made));
+  ++created_;
+  location_actions actions;
+  if (!location_.insert(number, actions)) here_.job().fail(fmt::format("{}: began twice", describe(number)));
+  carry_out(number, actions);
+}
+
+void collection_manager::home_has_granted(std::uint64_t number) {
+  const bool is_deleted = not_granted_yet_.extract(number).mapped();
+  element_base& element = *find(number);
+  element.ready_ = location_.is_local_ready(number);
+  away_from_home_.insert(number);
+  if (is_deleted)
+    erase(element);
+  else if (element.moving_to_ != element_base::stays)
+    reconsider(element);
+}
+
 void collection_manager::finish_insert(std::uint64_t number) {
+  if (not_granted_yet_.contains(number)) return home_has_granted(number);
+  if (const auto* const make = std::exchange(beginning_, nullptr)) {
+    method_scope scope(objects_);
+    install(construct(number, *make));
+    find(number)->ready_ = location_.is_local_ready(number);
+    ++created_;
+    return;
+  }
   const constructor make = std::move(pending_inserts_.extract(number).mapped());
   method_scope scope(objects_);
   auto made = construct(number, make);
@@ -350,6 +400,10 @@ void collection_manager::finish_insert(std::uint64_t number) {
 void collection_manager::erase(element_base& element) {
   objects_.defer([this, number = element.number()] {
     if (find(number) == nullptr) return;  // requested twice
+    if (const auto waiting = not_granted_yet_.find(number); waiting != not_granted_yet_.end()) {
+      waiting->second = true;
+      return;
+    }
     location_actions actions;
     if (!location_.erase(number, actions))
       throw std::logic_error(fmt::format("{}: cannot be deleted now", describe(number)));
@@ -372,6 +426,9 @@ void collection_manager::erase(element_base& element) {
     answer_pending(*erased);
     end(here_, *erased);
     flush_contributions();  // the others may have waited for it
+    carry_out(number, actions);
+    if (away_from_home_.erase(number) == 0) return;
+    location_.bury(number, fresh(actions));
     carry_out(number, actions);
   });
 }
@@ -599,6 +656,7 @@ void collection_manager::depart(std::uint64_t number, int to) {
   const bool same_process = here_.is_in_this_process(to);
   const bool leaves_host = !here_.job().is_on_own_host(to);
   here_.counters().migrations.add();
+  away_from_home_.erase(number);
   if (objects_.moves != nullptr) objects_.moves->left({facts_.id, number});
   const std::uint64_t seen = std::max(delivered_, element.seen_broadcasts_);
   travelling_.emplace(seen, to);

@@ -7,6 +7,7 @@
 #include <memory>
 #include <string>
 #include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 #include "objects/collectives/contribution_tree.hpp"
@@ -35,6 +36,7 @@ class collection_manager final : public local_collection {
   // ---- elements
   void create_initial(const constructor& make) override;
   void insert(std::uint64_t number, constructor make) override;
+  void begin_seed(std::uint64_t number, os::function_ref<std::unique_ptr<element_base>()> make) override;
   /// Counts an element to be created on another host, where the contributions are combined; its insertion then
   /// continues there.
   void count_created(std::uint64_t number, int where);
@@ -100,7 +102,9 @@ class collection_manager final : public local_collection {
   void depart(std::uint64_t number, int to);
   bool begin_insert(std::uint64_t number);
   void finish_insert(std::uint64_t number);
-  std::unique_ptr<element_base> construct(std::uint64_t number, const constructor& make);
+  void begin_away_from_home(std::uint64_t number, os::function_ref<std::unique_ptr<element_base>()> make);
+  void home_has_granted(std::uint64_t number);
+  std::unique_ptr<element_base> construct(std::uint64_t number, os::function_ref<std::unique_ptr<element_base>()> make);
   void catch_up(element_base& element, std::uint64_t seen);
   void deliver_broadcast(sched::envelope& message, broadcast_function run);
   void prune_history();
@@ -127,6 +131,11 @@ class collection_manager final : public local_collection {
   std::vector<pe_number> own_routes_;                             // dense, once anything has migrated
   location_protocol<std::uint64_t, os::unique_function<pe_number(const std::uint64_t&)>> location_;
   std::unordered_map<std::uint64_t, constructor> pending_inserts_;
+  // Of the single object that begins in this call, here at its home.
+  const os::function_ref<std::unique_ptr<element_base>()>* beginning_ = nullptr;
+  // Single objects that have begun here and whose home does not know it yet: whether they are to be deleted then.
+  std::unordered_map<std::uint64_t, bool> not_granted_yet_;
+  std::unordered_set<std::uint64_t> away_from_home_;  // begun here, granted, and never elsewhere
 
   std::uint64_t delivered_ = 0;
   struct logged_broadcast {

@@ -21,7 +21,7 @@ namespace tri::sched {
 namespace {
 
 constexpr int burst = 64;                  // messages of one source before the others get their turn
-constexpr std::uint32_t rare_every = 64;   // busy steps between two polls of the node queue, and two samples
+constexpr std::uint32_t rare_every = 64;   // busy steps between two polls of node queue and own seeds, and two samples
 constexpr double interrupted_ns = 50'000;  // the scheduler itself takes less for a step
 constexpr double wire_every_ns = 10'000;   // a busy PE polls the wire, between two messages
 constexpr std::uint64_t steps_between_stall_checks = 1 << 16;
@@ -58,6 +58,7 @@ scheduler::scheduler(process_runtime& owner, int number, int local_number)
                  : std::make_unique<pe_order>(
                        *owner.order(), number, owner.values().shuffle,
                        os::ns_to_ticks(static_cast<double>(owner.values().shuffle_delay_us) * 1000.0))),
+      seeds_(*this, owner),
       waiting_(idle_limits(owner.values().idle, owner.placement().oversubscribed,
                            os::ns_to_ticks(static_cast<double>(owner.values().idle_spin_us) * 1000.0))),
       idle_(record_.live.idle, os::ns_to_ticks(live::long_idle_ns)) {}
@@ -157,6 +158,15 @@ void scheduler::send_later(std::int64_t delay_ns, const envelope& message) {
   counters_.sent.add();
 }
 
+void scheduler::send_seed(const envelope& message) {
+  envelope seed;
+  seed.assign_message(message);
+  seed.source = static_cast<std::uint32_t>(number_);
+  if (trace_ != nullptr) [[unlikely]]
+    trace_send(trace::target::pe, number_, seed);
+  seeds_.push(seed);
+}
+
 // The memory of a message from another host is free when its handler has ended, also when that keeps the message: what
 // it waits for may be behind it at its sender.
 void scheduler::run_from_host(envelope& message) {
@@ -216,6 +226,7 @@ void scheduler::drop_messages() {
     }
     for (; envelope* const message = local_.front(); local_.pop(), dropped = true) drop(*message);
     for (; !ordered_.empty(); dropped = true) drop_block(ordered_.pop());
+    for (envelope seed; seeds_.take_own(seed); dropped = true) drop(seed);
     for (; !timers_.empty(); dropped = true) drop_block(pop_timer());
     for (envelope message; own_process_.nodes->pop(message); dropped = true) {
       arena::taken_over();
@@ -268,6 +279,15 @@ bool scheduler::run_own() {
     local_.pop();
     if (inbox_.has_urgent() || wire_is_due()) return true;
   }
+  return true;
+}
+
+bool scheduler::run_seed(bool only_own) {
+  envelope seed;
+  if (!(only_own ? seeds_.take_own(seed) : seeds_.take(seed))) return false;
+  seeds_.give();
+  counters_.seeds_begun.add();
+  run(seed);
   return true;
 }
 
@@ -336,6 +356,12 @@ bool scheduler::answer_ring() {
     if (!busy && run_node_message()) return true;
     own_process_.wake(1);
   }
+  if (seeds_.seem_to_exist()) {
+    if (busy)
+      wake_another_helper();
+    else if (run_seed(false))
+      return true;
+  }
   if (!own_board_.has_work()) return false;
   if (!busy && !own_board_.is_in_chunks()) return help_on_board();
   wake_another_helper();
@@ -346,7 +372,8 @@ bool scheduler::answer_ring() {
 // sleeper has to get up for the wire. False: nothing was there to do.
 bool scheduler::hand_on_polling() {
   if (!wire_->has_poller()) {
-    if (!own_work_waits() && own_process_.nodes->seems_empty() && !own_board_.has_work()) return false;
+    if (!own_work_waits() && own_process_.nodes->seems_empty() && !own_board_.has_work() && !seeds_.seem_to_exist())
+      return false;
     own_process_.wake(1);
   }
   owes_poller_ = false;
@@ -384,13 +411,14 @@ bool scheduler::step() {
     if (since_rare == 1) end_sample();
     if (since_rare == 0) {
       run_node_message();
+      run_seed(true);
       // Those of the last priorities use memory for which others wait: what they wait for may be among those.
       if (wire_ != nullptr && wire_->memory_is_asked_for()) run_ordered(false);
       begin_sample();
     }
     return true;
   }
-  return run_ordered(false) || run_node_message() || help_on_board();
+  return run_ordered(false) || run_seed(false) || run_node_message() || help_on_board();
 }
 
 void scheduler::run_until(os::function_ref<bool()> done, bool waiting_on_result) {
@@ -436,6 +464,7 @@ void scheduler::idle(bool waiting_on_result) {
   if (spare_clock_ != nullptr) [[unlikely]]
     count_idle();
   if (run_idle_hooks()) return;
+  seeds_.starve();
   const std::uint64_t now = os::ticks();
   if (!idle_.is_idle()) record_.live.own_queue.store(timers_.size(), std::memory_order_relaxed);  // relaxed: a figure
   looks_idle(idle_.nothing_found(now));
@@ -469,8 +498,8 @@ bool scheduler::found_late_work(bool is_poller) {
                 : makes_progress_on_wire_ && (!wire_->has_poller() || wire_->memory_is_asked_for()))
     return true;
   const bool own_work = order_ != nullptr ? ordered_work_waits() : !local_.empty() || !ordered_.empty();
-  return own_work || !own_process_.nodes->seems_empty() || runtime_.stopping() || own_board_.has_work_before_sleep() ||
-         own_board_.progress().any_offered_before_sleep();
+  return own_work || !own_process_.nodes->seems_empty() || runtime_.stopping() || seeds_.exist_before_sleep() ||
+         own_board_.has_work_before_sleep() || own_board_.progress().any_offered_before_sleep();
 }
 
 // Negative: for ever. Nobody wakes us for a timer or a stalled program; everything else does.

@@ -1,7 +1,8 @@
 // What runs the messages of a PE: its queues, its step, its sleep. Private to the thread of the PE.
 //
 // Order of work in a step: immediate messages, messages with a priority before 0, arrivals and own messages in order of
-// arrival, messages with a later priority, the node queue, the board, then idling (idle_limits.hpp).
+// arrival, messages with a later priority, seeds (own ones, then those of others), the node queue, the board, then
+// idling (idle_limits.hpp).
 #pragma once
 
 #include <cstddef>
@@ -17,6 +18,7 @@
 #include "sched/ordered_queue.hpp"
 #include "sched/remote/global_counts.hpp"
 #include "sched/remote/host_records.hpp"
+#include "sched/seeds/pe_seeds.hpp"
 #include "trace/recorder.hpp"
 #include "trireme/detail/arena/sanitizer_handover.hpp"
 #include "trireme/detail/os/unique_function.hpp"
@@ -36,6 +38,7 @@ class scheduler final : public pe {
   ~scheduler();
 
   void send_later(std::int64_t delay_ns, const envelope& message) override;
+  void send_seed(const envelope& message) override;
   void run_until(os::function_ref<bool()> done, bool waiting_on_result = false) override;
   global_message_counts& global_counts() override { return global_counts_; }
   void add_idle_hook(os::unique_function<bool()> hook) override { idle_hooks_.push_back(std::move(hook)); }
@@ -43,6 +46,7 @@ class scheduler final : public pe {
   std::uint64_t repeatable(std::uint64_t value) override {
     return order_ == nullptr ? value : repeatable_in_order(value);
   }
+  pe_seeds& seeds() { return seeds_; }
 
   /// Runs a request for a PE of this process, between two messages; by the thread that makes progress on the wire.
   void serve(int destination, envelope& message);
@@ -91,6 +95,7 @@ class scheduler final : public pe {
   bool run_ordered(bool only_first);
   bool run_arrivals();
   bool run_own();
+  bool run_seed(bool only_own);
   bool run_node_message();
   envelope* pop_timer();
   bool run_timers();
@@ -140,6 +145,7 @@ class scheduler final : public pe {
   board::board_pe own_board_;
   const std::unique_ptr<pe_order> order_;  // null: messages run as they come
   ordered_queue ordered_;
+  pe_seeds seeds_;
   std::vector<timer> timers_;  // a heap, the first deadline first
   std::uint64_t timer_sequence_ = 0;
   global_message_counts global_counts_;

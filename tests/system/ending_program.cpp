@@ -39,6 +39,7 @@ enum kind {
   message_to_migrating,
   insertion,
   single_object,
+  seed,
   creation,
   creation_again_and_again,
   read_only_value,
@@ -285,6 +286,8 @@ void start_and_leave() {
   }
   // At the very end: what would have run soon.
   for (int i = 0; i < 80; ++i) {
+    tri::make_object<single>(counted(seed));
+    tri::make_object<single>(tri::seed_options{.urgency = i % 7}, counted(seed));
     workers(i % 8).with(-3).send<&worker::pass>(counted(priority_before));
     workers(i % 8).with(3).send<&worker::pass>(counted(priority_after));
   }

@@ -22,7 +22,7 @@ tri::array<pme_slab> make_mesh(const tri::group<proxies>& proxies, const tri::el
 
 run_objects make_objects(const std::vector<patch_load>& loads, const output_files& files) {
   const world& w = *the_world;
-  const auto output = tri::make_object<recorder>(files);
+  const auto output = tri::make_object_on<recorder>(tri::this_pe(), files);
   const auto proxies = tri::make_group<md::proxies>();
   const auto pairs = tri::make_array<pair_compute>(
       {w.grid().size(), pair_kinds},

@@ -103,6 +103,8 @@ void element_route::on_control(pe_number from, const location_control& control, 
       return on_prepare(from, out);
     case location_signal::granted:
       return on_granted(control.owed, out);
+    case location_signal::buried:
+      return on_buried(from);
     case location_signal::flushed:
       if (state_ != state::flushing) fail("flushed");
       return settle(from, out);
@@ -330,6 +332,22 @@ bool element_route::erase(location_actions&) {
   }
   wanted_ = no_pe;
   return true;
+}
+
+// dead: where only the home has ever learned of this place by a grant, it can represent the element as well. What is
+// on its way here turns back to it and meets the home behind this notice, so it is a dead letter there.
+void element_route::bury(pe_number home, location_actions& out) {
+  if (state_ != state::dead || home == self_) return;
+  announced_.fill(no_pe);
+  state_ = state::open;
+  target_ = home;
+  put_control(home, {.signal = location_signal::buried}, out);
+}
+
+void element_route::on_buried(pe_number from) {
+  if (state_ != state::open || target_ != from) fail("buried");
+  announced_.fill(no_pe);
+  state_ = state::dead;
 }
 
 // ---- reporting

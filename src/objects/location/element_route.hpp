@@ -36,6 +36,7 @@ class element_route {
   [[nodiscard]] bool migrate(pe_number to, location_actions& out);
   [[nodiscard]] bool insert(location_actions& out);
   [[nodiscard]] bool erase(location_actions& out);
+  void bury(pe_number home, location_actions& out);
 
   // The PE to which ordinary messages can be sent without the state machine; no_pe: it must decide.
   pe_number fast_route() const;
@@ -88,6 +89,7 @@ class element_route {
   static bool wants_insert(const location_control& flush);
   void grant(pe_number origin, location_actions& out);
   void on_granted(std::int32_t owed, location_actions& out);
+  void on_buried(pe_number from);
   void on_prepare(pe_number from, location_actions& out);
   void start_flush(pe_number via, location_actions& out);
   void settle(pe_number place, location_actions& out);

@@ -75,6 +75,12 @@ class location_protocol {
     return accepted;
   }
 
+  // After erase, of an element that was inserted here, away from its home, has never moved and is never inserted again:
+  // its home remembers it from now on, with its neighbours, and this PE forgets it.
+  void bury(const Key& key, location_actions& out) {
+    apply(key, out, [&](element_route& r) { r.bury(placement_(key), out); });
+  }
+
   // At the end: passes every held message to `drop`. No other calls may follow.
   template <class Drop>
   void drop_held(Drop&& drop) {

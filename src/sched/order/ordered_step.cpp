@@ -52,7 +52,7 @@ bool scheduler::step_in_order() {
   }
   if (std::exchange(may_be_rung_, false)) {  // others look after what we were rung for, as we may run something else
     if (!own_process_.nodes->seems_empty()) own_process_.wake(1);
-    if (own_board_.has_work()) wake_another_helper();
+    if (own_board_.has_work() || seeds_.seem_to_exist()) wake_another_helper();
   }
   bool worked = take_arrivals();
   worked |= run_services();
@@ -61,7 +61,7 @@ bool scheduler::step_in_order() {
     worked |= wire_->progress();
     last_wire_ticks_ = os::ticks();
   }
-  return worked || help_on_board();
+  return worked || run_seed(false) || help_on_board();  // seeds: under a shuffle only
 }
 
 void scheduler::take_urgent() {

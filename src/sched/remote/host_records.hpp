@@ -12,6 +12,8 @@
 #include "sched/live_figures.hpp"
 #include "sched/node_queue.hpp"
 #include "sched/remote/host_creations.hpp"
+#include "sched/seeds/seed_deque.hpp"
+#include "sched/seeds/seed_hints.hpp"
 #include "trireme/detail/sched/counters.hpp"
 
 namespace tri::sched {
@@ -25,6 +27,8 @@ struct pe_record {
   /// In a replay (order/ordered_step.cpp): 0 while this PE runs, else what it waits for.
   std::atomic<std::uint64_t> replay_waits_for{0};
   pe_figures live;
+  /// Objects made without a place that have not begun; this PE pushes, any PE of the host takes.
+  seed_deque seeds;
 };
 
 /// A number that several threads of a process add to: figures that tests and reports read.
@@ -94,6 +98,8 @@ struct host_record {
   alignas(64) idle_listener listener;
   std::byte* board_memory = nullptr;
   std::size_t board_bytes = 0;
+  /// Which PEs have such objects.
+  seed_hints seeds;
   /// Trees over hosts that began on this one; turns them (host_tree.hpp).
   alignas(64) std::atomic<std::uint32_t> trees_begun{0};
   /// How often this host has chosen a PE of the job to hand multicasts on, then how often a host to hand them on to

@@ -23,8 +23,8 @@ using signal = location_signal;
 std::vector<std::string> text(const location_actions& actions) {
   static const std::vector<std::string> kinds{"deliver",  "send",           "control",     "depart",
                                               "inserted", "insert_refused", "dead_letter", "route"};
-  static const std::vector<std::string> signals{"moved",   "flush",  "flush_insert", "flushed",
-                                                "refused", "parked", "granted",      "prepare"};
+  static const std::vector<std::string> signals{"moved",  "flush",   "flush_insert", "flushed", "refused",
+                                                "parked", "granted", "buried",       "prepare"};
   std::vector<std::string> lines;
   for (const auto& a : actions) {
     auto line = kinds[static_cast<std::size_t>(a.kind)];
@@ -42,6 +42,31 @@ protocol dense(pe_number self) {
 }
 protocol sparse(pe_number self) {
   return protocol(self, population::sparse, [](int e) { return e % 4; });
+}
+
+TEST(location_protocol, a_buried_element_is_remembered_at_home_alone) {
+  auto home = sparse(0);
+  auto place = sparse(1);
+  location_actions out;
+  ASSERT_TRUE(place.insert(4, out));  // its home is PE 0
+  out.clear();
+  home.on_control(4, 1, {.signal = signal::flush_insert, .origin = 1}, out);
+  out.clear();
+  place.on_control(4, 0, {.signal = signal::granted}, out);
+  out.clear();
+  ASSERT_TRUE(place.erase(4, out));
+  EXPECT_EQ(place.ranges_of_dead(), 1U);
+  out.clear();
+  place.bury(4, out);
+  EXPECT_EQ(text(out).front(), "buried 0");
+  EXPECT_TRUE(place.all_default());
+  out.clear();
+  home.on_control(4, 1, {.signal = signal::buried}, out);
+  EXPECT_EQ(home.entries(), 0U);
+  EXPECT_EQ(home.ranges_of_dead(), 1U);
+  out.clear();
+  home.on_arrival(4, 2, 7, false, out);
+  EXPECT_EQ(text(out).front(), "dead_letter m7");
 }
 
 TEST(location_protocol, has_no_state_before_anything_migrates) {

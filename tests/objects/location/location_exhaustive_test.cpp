@@ -93,6 +93,25 @@ TEST_P(every_interleaving, keeps_all_messages_in_order_with_one_inbox) {
 INSTANTIATE_TEST_SUITE_P(location, every_interleaving, testing::ValuesIn(scenarios()),
                          [](const auto& one) { return one.param.name; });
 
+// ---- elements that begin away from home, are deleted and buried
+
+scenario buried(pe_number begins_on, std::vector<script> senders, int pes = 3) {
+  senders.push_back(insertion(begins_on) + deletion);
+  return {pes, population::sparse, {0}, std::move(senders), channel_order::pairwise_fifo, fault::none, true};
+}
+
+TEST(buried_elements, every_message_is_accounted_for_and_the_home_alone_remembers_them) {
+  for (const auto order : {channel_order::pairwise_fifo, channel_order::one_inbox})
+    for (scenario what : {buried(1, {sends(0, 3), sends(1, 2)}, 2), buried(1, {sends(0, 2), sends(1, 2), sends(2, 2)}),
+                          buried(2, {sends(1, 4)}), buried(0, {sends(0, 2), sends(1, 2)}, 2)}) {
+      what.order = order;
+      const auto result = explore::explore_all_in_place(location_world(what), state_limit);
+      EXPECT_EQ(result.failure(), "");
+      EXPECT_TRUE(result.complete);
+      EXPECT_GT(result.ends, 0U);
+    }
+}
+
 // ---- every short history, rather than those one thinks of
 
 // The lines that script number `code` consists of, written in the base of the alphabet.

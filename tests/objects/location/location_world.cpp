@@ -95,6 +95,9 @@ void location_world::run(const script_line& line) {
       if (place < 0) return;
       if (!protocols_[at(place)].erase(line.element, actions_)) throw std::logic_error("deletion refused");
       place_[at(line.element)] = erased;
+      carry_out(place, line.element);
+      if (!what_->buries) return;
+      protocols_[at(place)].bury(line.element, actions_);
       return carry_out(place, line.element);
   }
 }
@@ -217,6 +220,13 @@ void location_world::account_for(pe_number pe, int element, message_ref message,
   if (!alive && place_[at(element)] == pe) throw std::logic_error("dead letter for a live element" + told(pe, element));
   if (!alive) ++dead_;
   const std::uint64_t bit = std::uint64_t{1} << (number % 64U);
+  if (!alive && what_->buries) {  // counts like one that may overtake
+    if (((book.loose & bit) != 0 ? book.loose_fated & bit : 0) != 0)
+      throw std::logic_error("duplicated message" + told(pe, element));
+    book.loose |= bit;
+    book.loose_fated |= bit;
+    return;
+  }
   if ((message & loose_bit) != 0) {
     if ((book.loose_fated & bit) != 0) throw std::logic_error("duplicated message" + told(pe, element));
     book.loose_fated |= bit;

@@ -41,6 +41,7 @@ struct scenario {
   std::vector<script> scripts;      // the lines of one script happen in order, scripts interleave freely
   channel_order order = channel_order::pairwise_fifo;
   fault broken = fault::none;
+  bool buries = false;  // what is deleted is buried, and dead letters come in any order
 };
 
 class location_world {

@@ -22,6 +22,7 @@ enum class location_signal : std::uint8_t {
   refused,       // answer to flush_insert: the element exists; also means flushed
   parked,        // answer to flush_insert: deleted, but not to be re-created yet; a `moved` follows when it can be
   granted,       // answer to flush_insert: the element is yours; `owed` messages held for it follow
+  buried,        // to the home: an element that the home granted has been deleted, and you represent it from now on
   prepare,       // to the target of a migration: stop sending, flush; the element moves to you
 };
 

@@ -106,6 +106,8 @@ class local_collection {
   virtual void create_initial(const constructor& make) = 0;
   /// Requests a new element of a sparse collection on this PE; the location protocol may delay or refuse it.
   virtual void insert(std::uint64_t number, constructor make) = 0;
+  /// Creates a single object on this PE, wherever its home is; its number was drawn by its maker, so it is new.
+  virtual void begin_seed(std::uint64_t number, os::function_ref<std::unique_ptr<element_base>()> make) = 0;
   virtual void erase(element_base& element) = 0;
   virtual void migrate(element_base& element, int to) = 0;
 

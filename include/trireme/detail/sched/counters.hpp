@@ -38,6 +38,9 @@ class counter {
   X(node_messages, "messages taken from the node queue")                                                    \
   X(offloaded, "pieces of work handed to the offload thread")                                               \
   X(board_portions, "times this PE ran chunks of another PE's task on the board")                           \
+  X(seeds_begun, "objects made without a place that began on this PE")                                      \
+  X(seeds_stolen, "seeds taken from another PE of the host")                                                \
+  X(seeds_given, "seeds sent to PEs of other hosts that had none")                                          \
   X(migrations, "elements that left this PE")                                                               \
   X(held, "messages kept back: for an element that moves or does not exist, for an object not yet created") \
   X(released, "messages that were kept back and went on")                                                   \

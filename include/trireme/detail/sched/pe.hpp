@@ -144,6 +144,10 @@ class pe {
   /// inboxes there: then call creation_lies_in_inboxes, whether or not that failed.
   void send_creation(envelope& message);
   void creation_lies_in_inboxes(std::uint32_t collection);
+  /// A seed, which begins on this PE when that has nothing else to do, or on another one that has nothing to do
+  /// earlier; `message` names the handler that begins it (seed.hpp). No order is kept. Takes over the payload; throws
+  /// arena_exhausted, then nothing was sent.
+  virtual void send_seed(const envelope& message) = 0;
   /// To this PE itself once `delay_ns` have passed.
   virtual void send_later(std::int64_t delay_ns, const envelope& message) = 0;
 
