@@ -26,7 +26,7 @@ class traced_mpi_job : public ::testing::Test {
   traced_mpi_job() {
     setenv("OMPI_ALLOW_RUN_AS_ROOT", "1", 1);
     setenv("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1", 1);
-    std::ofstream(folder_.path() / "go");  // it need not wait
+    const std::ofstream go(folder_.path() / "go");  // it need not wait
   }
   command_result run(int ranks, const std::string& options) const {
     return testing::run_command(folder_.path(), WATCHED_MPIRUN WATCHED_MPIRUN_OPTIONS " -n " + std::to_string(ranks) +

@@ -77,7 +77,7 @@ class watched_job {
 
   pid_t pid() const { return job_.pid(); }
   void end() {
-    std::ofstream(folder_.path() / "go");
+    { const std::ofstream go(folder_.path() / "go"); }
     const int status = job_.wait();
     EXPECT_EQ(status, 0) << job_.output();
   }

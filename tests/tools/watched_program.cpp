@@ -69,7 +69,7 @@ int main(int argc, char** argv) {
       wait_for(folder / "go");
     } else {
       group.broadcast<&Worker::pass>((folder / "go").string());
-      std::ofstream(folder / "ready");
+      const std::ofstream ready(folder / "ready");
       tri::quiescence().get();
     }
   });
