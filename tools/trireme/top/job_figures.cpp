@@ -76,7 +76,8 @@ struct shown_sums {
   std::vector<const char*> sent, received, bytes, steals, migrations;
 };
 const shown_sums& sums_of(live::job_kind kind) {
-  static const shown_sums objects{{"sent"}, {"processed"}, {"bytes_copied"}, {"board_portions"}, {"migrations"}};
+  static const shown_sums objects{
+      {"sent"}, {"processed"}, {"bytes_copied"}, {"board_portions", "seeds_stolen"}, {"migrations"}};
   static const shown_sums mpi{{"inlined", "eager", "rendezvous", "offers"},
                               {"received_by_itself", "received_by_others"},
                               {"bytes_copied", "bytes_helped"},
