@@ -53,7 +53,8 @@ registry all_suites(const suite_options& options) {
   append(arrays, array_program_rows(options.program));
   append(arrays, dense_rows(options.program));
 
-  std::vector<row_definition> balance = seed_rows();
+  std::vector<row_definition> balance = balancing_rows();
+  append(balance, seed_rows());
 
   registry known;
   known.add({.name = "messages", .description = "messages and entry methods between PEs", .rows = std::move(messages)});
@@ -79,7 +80,8 @@ registry all_suites(const suite_options& options) {
              .description = "global arrays: two processes of one host, and of two emulated ones; dense linear algebra",
              .rows = std::move(arrays)});
   known.add({.name = "balance",
-             .description = "objects that balance themselves: new ones without a place",
+             .description =
+                 "objects that balance themselves: measuring, migrating, uneven programs, new objects without a place",
              .rows = std::move(balance)});
   known.add({.name = "wire",
              .description = "messages between hosts, beside UCX called plainly: 2 processes on 2 cores",

@@ -7,6 +7,7 @@
 
 namespace tri::bench {
 
+std::vector<row_definition> balancing_rows();
 std::vector<row_definition> seed_rows();
 
 }  // namespace tri::bench
