@@ -16,8 +16,10 @@
 #include "trireme/detail/objects/element_ref.hpp"
 #include "trireme/detail/objects/load_description.hpp"
 #include "trireme/detail/objects/reduction.hpp"
+#include "trireme/detail/objects/section_contribution.hpp"
 #include "trireme/index.hpp"
 #include "trireme/placement.hpp"
+#include "trireme/select.hpp"
 
 #pragma GCC visibility push(default)
 
@@ -46,8 +48,8 @@ element_type describe_element_type() {
   if constexpr (is_movable_between_processes<T>) {
     type.save = [](element_base& element, output_archive& archive) {
       auto& self = static_cast<T&>(element);
-      if constexpr (dimensions_of<typename T::index_type> == 0) archive(self.key_);
-      archive(self);
+      if constexpr (dimensions_of<typename T::index_type> == 0) archive(self.this_index());
+      archive(element.section_contributions(), self);
     };
     type.load = [](input_archive& archive) -> std::unique_ptr<element_base> {
       if constexpr (dimensions_of<typename T::index_type> == 0) {
@@ -55,11 +57,11 @@ element_type describe_element_type() {
         archive(key);
         current_construction().key = &key;
         auto loaded = std::make_unique<T>();
-        archive(*loaded);
+        archive(loaded->section_contributions(), *loaded);
         return loaded;
       } else {
         auto loaded = std::make_unique<T>();
-        archive(*loaded);
+        archive(loaded->section_contributions(), *loaded);
         return loaded;
       }
     };
@@ -138,9 +140,18 @@ struct creation {
   }
 };
 
+/// The class that its base knows as that of the elements: otherwise objects that move would arrive as the base class.
+template <class T>
+constexpr void check_own_class() {
+  static_assert(std::is_same_v<decltype(std::declval<const T&>().this_element()), element_ref<T>>,
+                "the class of the elements derives from another element class: let it derive from "
+                "tri::derived_element<Self, Base> instead");
+}
+
 /// Creates a collection on all PEs; returns when it exists on this one.
 template <class T, class... A>
 collection_facts create_collection(array_shape shape, placement where, bool one_per_pe, const A&... arguments) {
+  check_own_class<T>();
   auto& here = sched::this_pe();
   auto& job = here.job();
   if (const std::string fault = fault_of_shape(shape); !fault.empty())  // the elements wrap around in 64 bits, perhaps
@@ -269,27 +280,63 @@ class array_element : public objects::element_base {
     contribute_for_balancing(objects::broadcast_method<&array_element::balancing_has_ended>::handler);
     return when<&array_element::balancing_has_ended>();
   }
+  /// A barrier over the whole array: `target` gets a signal when every element has contributed. Counts as a
+  /// contribution like those with a value.
+  void contribute(callback<> target) {
+    objects::contribute<objects::count_of_arrivals>(*this, objects::nothing{}, callback<objects::nothing>(target));
+  }
+  /// Takes part in a reduction over a section of which this element is a member: every member contributes once to each
+  /// reduction of the section, in the same order of its reductions; several may be under way. A member that is deleted
+  /// before it has contributed leaves its reductions waiting. Throws std::logic_error for a section without members.
+  template <class T, class Reducer>
+  void contribute(const section_name& of, T&& value, Reducer,
+                  callback<objects::result_of_reduction<Reducer, std::decay_t<T>>> target) {
+    objects::contribute_to_section<Reducer>(*this, of, std::forward<T>(value), std::move(target));
+  }
+  /// A barrier over a section.
+  void contribute(const section_name& of, callback<> target) {
+    objects::contribute_to_section<objects::count_of_arrivals>(*this, of, objects::nothing{},
+                                                               callback<objects::nothing>(target));
+  }
 
   /// In a coroutine: `co_await when<&Self::method>(reference)` waits for one message of that method whose first
   /// argument equals `reference`, runs the method with it, and yields the method's result. Messages that are not
   /// awaited yet are kept. A method that any coroutine in the program awaits runs only when awaited. Omit `reference`
   /// when the first parameter is not an integer: then any message of the method matches. Throws std::out_of_range when
   /// the parameter cannot have the value.
-  template <auto Method, class Reference = objects::no_reference>
-  auto when(Reference reference = {}) {
-    return objects::when_awaiter<objects::single_result, objects::method_waiter<Method>>(
-        *this, waiter_of<Method>(reference, 1));
+  ///
+  /// With more values, the arguments that follow must equal these: `when<&Self::block>(row, column)`. Messages with the
+  /// same reference are then looked through in order.
+  template <auto Method, class Reference = objects::no_reference, class... More>
+  auto when(Reference reference = {}, const More&... more) {
+    return when_n_of<objects::single_result, Method>(1, reference, more...);
   }
   /// The same for `count` messages with this reference; yields a vector of the results.
-  template <auto Method, class Reference = objects::no_reference>
-  auto when_n(std::size_t count, Reference reference = {}) {
-    return objects::when_awaiter<objects::many_results, objects::method_waiter<Method>>(
-        *this, waiter_of<Method>(reference, count));
+  template <auto Method, class Reference = objects::no_reference, class... More>
+  auto when_n(std::size_t count, Reference reference = {}, const More&... more) {
+    return when_n_of<objects::many_results, Method>(count, reference, more...);
+  }
+  /// The same for one message, the first for whose arguments `wanted(arguments...)` holds; all messages of the method
+  /// that are kept are looked through, in the order in which they came. The predicate is called for each once or more,
+  /// also when a message comes; it must not throw, send or wait.
+  template <auto Method, class Predicate>
+  auto when_if(Predicate wanted) {
+    static_assert(std::is_trivially_destructible_v<Predicate>,
+                  "when_if: the predicate captures what has a destructor; capture it by reference, because gcc 12 "
+                  "destroys captures in a co_await twice");
+    using waiter = objects::method_waiter<Method, Predicate>;
+    return objects::when_awaiter<objects::single_result, waiter>(
+        *this, std::make_unique<waiter>(*this, 0, 1, objects::message_match::filter, wanted));
   }
   /// Waits for several of them at once: `auto [a, b] = co_await all(when<&Self::x>(1), when_n<&Self::y>(2, 1))`.
   template <class... Part>
   auto all(Part&&... parts) {
     return objects::all_awaiter<Part...>(*this, std::move(parts)...);
+  }
+  /// Waits for any one of them; see tri::select. Here, so that the C library's select is not meant.
+  template <class... Alternative>
+  auto select(Alternative&&... alternatives) {
+    return tri::select(std::forward<Alternative>(alternatives)...);
   }
 
  private:
@@ -299,12 +346,41 @@ class array_element : public objects::element_base {
     contribute(std::uint8_t{0}, bit_or,
                callback<std::uint8_t>::to_handler(objects::collection_is_ready_handler, home().facts().id, then));
   }
-  template <auto Method, class Reference>
-  auto waiter_of(Reference reference, std::size_t count) {
-    return std::make_unique<objects::method_waiter<Method>>(*this, objects::reference_of<Method>(reference), count);
+  template <class Result, auto Method, class Reference, class... More>
+  auto when_n_of(std::size_t count, Reference reference, const More&... more) {
+    const std::uint64_t number = objects::reference_of<Method>(reference);
+    if constexpr (sizeof...(More) == 0) {
+      using waiter = objects::method_waiter<Method>;
+      return objects::when_awaiter<Result, waiter>(*this, std::make_unique<waiter>(*this, number, count));
+    } else {
+      using waiter = objects::method_waiter<Method, decltype(objects::filter_of<Method>(more...))>;
+      return objects::when_awaiter<Result, waiter>(
+          *this, std::make_unique<waiter>(*this, number, count, objects::message_match::reference_and_filter,
+                                          objects::filter_of<Method>(more...)));
+    }
   }
   friend objects::element_type objects::describe_element_type<Self>();
   Index key_{};
+};
+
+/// Base of the elements of an array whose class derives from that of another array: `struct cell : array_element<cell,
+/// I>`, `struct wet_cell : derived_element<wet_cell, cell>`. Its arrays and elements may be used as those of the base
+/// class; virtual methods then are those of the element's own class.
+template <class Self, class Base>
+class derived_element : public Base {
+ public:
+  using Base::Base;
+  std::uint32_t type() const override { return objects::element_type_entry<Self>::number; }
+  array<Self> this_array() const { return array<Self>(this->home().facts().id, this->home().facts().shape); }
+  element_ref<Self> this_element() const { return element_ref<Self>(this->home().facts().id, this->number()); }
+  std::string describe() const override {
+    if constexpr (objects::dimensions_of<typename Base::index_type> == 0) {
+      using objects::describe_key;
+      return objects::type_name<Self>().append(describe_key(this->this_index()));
+    } else {
+      return this->home().describe(this->number());
+    }
+  }
 };
 
 /// Handle of an array: plain data that may be copied and sent anywhere. May be a member or a parameter where T is
@@ -314,6 +390,11 @@ class array {
  public:
   array() = default;
   array(std::uint32_t id, const objects::array_shape& shape) : shape_(shape), id_(id) {}
+  /// The same array as one of a base class (derived_element).
+  template <class Derived>
+    requires(!std::is_same_v<Derived, T> && std::is_base_of_v<T, Derived>)
+  array(const array<Derived>& other)  // NOLINT(google-explicit-constructor): as for pointers
+      : shape_(other.shape()), id_(other.id()) {}
 
   /// The element at the given coordinates. Throws std::out_of_range for coordinates outside a dense array.
   template <class... I>
@@ -349,8 +430,13 @@ class array {
     return result;
   }
   /// The same, to a callback.
-  template <auto Method, class Reducer, class Result, class... A>
-  void reduce_to(Reducer, callback<Result> target, const A&... arguments) const {
+  template <auto Method, class Reducer, class... A>
+  void reduce_to(
+      Reducer,
+      callback<
+          objects::result_of_reduction<Reducer, typename objects::reducing_broadcast<Method, Reducer>::contribution>>
+          target,
+      const A&... arguments) const {
     using broadcast = objects::reducing_broadcast<Method, Reducer>;
     static_assert(objects::method_facts<Method>::copyable_arguments,
                   "reduce: the arguments go to many elements and must be copyable");
@@ -391,7 +477,7 @@ class array {
   std::vector<T*> local_elements() const {
     std::vector<T*> found;
     for (objects::element_base* const element : local_collection_here(sched::this_pe()).local_elements())
-      found.push_back(static_cast<T*>(element));
+      found.push_back(objects::pointer_as<T>(element));
     return found;
   }
 
@@ -406,6 +492,30 @@ class array {
   objects::array_shape shape_;
   std::uint32_t id_ = 0;
 };
+
+namespace objects {
+
+template <auto Method, class T>
+struct callback_to_all {
+  using arguments = typename method_facts<Method>::arguments;
+  static std::string name() { return method_name<Method>() + " of all elements of " + type_name<T>(); }
+  static void send(sched::pe&, const sched::envelope& message, bool, const auto&... values) {
+    array<T>(message.collection, {}).template broadcast<Method>(values...);
+  }
+};
+
+}  // namespace objects
+
+/// A callback that invokes a method of all elements of an array or group with the value: a broadcast, from where the
+/// value is. With a reference number as for an element.
+template <auto Method, class T>
+auto to(const array<T>& target) {
+  return objects::make_callback<objects::callback_to_all<Method, T>>(target.id(), 0);
+}
+template <auto Method, class T, class Reference>
+auto to(const array<T>& target, Reference reference) {
+  return objects::make_callback<objects::callback_to_all<Method, T>>(target.id(), 0, reference);
+}
 
 /// The extents of a dense array, 1 to 6 of them.
 struct extents {

@@ -237,6 +237,27 @@ struct result_handler {
       register_handler_of<std::tuple<stored<T>>>(&deliver, "result " + type_name<T>());
 };
 
+/// A coroutine's wait for a future; in its frame.
+template <class T>
+class future_awaiter : public result_waiter {
+ public:
+  explicit future_awaiter(future<T>& result) : of_(result), state_(*result.state_) {}
+  bool await_ready() const { return state_.is_ready(); }
+  void await_suspend(std::coroutine_handle<> coroutine) {
+    sched::pe& here = sched::this_pe();
+    if (&here == of_.pe_) [[likely]]
+      return state_.wait(*this, coroutine);
+    relay_ = std::make_unique<result_relay>(here, of_.pe_->number(), of_.state_);
+    relay_->wait(*this, coroutine);
+  }
+  T await_resume() { return state_.take(); }
+
+ private:
+  future<T>& of_;
+  result_state<T>& state_;  // the future may be given away or end while it is waited for
+  std::unique_ptr<result_relay> relay_;
+};
+
 [[noreturn]] void throw_no_such_pe(std::uint32_t pe, int pes);
 
 /// Handler that makes a future fail; the argument is the text.
@@ -346,25 +367,11 @@ class [[nodiscard]] future {
 
   auto operator co_await() {
     check_run();
-    struct awaiter : objects::result_waiter {
-      future& of;
-      objects::result_state<T>& state;  // the future may be given away or end while it is waited for
-      std::unique_ptr<objects::result_relay> relay;
-      explicit awaiter(future& result) : of(result), state(*result.state_) {}
-      bool await_ready() const { return state.is_ready(); }
-      void await_suspend(std::coroutine_handle<> coroutine) {
-        sched::pe& here = sched::this_pe();
-        if (&here == of.pe_) [[likely]]
-          return state.wait(*this, coroutine);
-        relay = std::make_unique<objects::result_relay>(here, of.pe_->number(), of.state_);
-        relay->wait(*this, coroutine);
-      }
-      T await_resume() { return state.take(); }
-    };
-    return awaiter(*this);
+    return objects::future_awaiter<T>(*this);
   }
 
  private:
+  friend class objects::future_awaiter<T>;
   void drop() {
     if (state_ == nullptr) return;
     state_->end_for_owner();

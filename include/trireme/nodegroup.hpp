@@ -72,7 +72,7 @@ struct node_method {
     unpacked_arguments<plain_tuple> arguments(message);
     method_scope scope(pe_objects::of(here));
     try {
-      static_cast<void>(facts::invoke(static_cast<typename facts::object&>(*self), arguments.values()));
+      static_cast<void>(facts::invoke(object_of<typename facts::object>(*self), arguments.values()));
     } catch (...) {
       report_escaped_node(here, type_name<typename facts::object>(), method_name<Method>(), std::current_exception());
     }
@@ -86,7 +86,7 @@ struct node_method {
     const auto call = [&]() -> decltype(auto) {
       return std::apply(
           [&](auto&, auto&... argument) -> decltype(auto) {
-            return (static_cast<typename facts::object&>(*self).*Method)(std::move(argument)...);
+            return (object_of<typename facts::object>(*self).*Method)(std::move(argument)...);
           },
           arguments.values());
     };
@@ -131,7 +131,7 @@ struct node_reduction {
     try {
       auto one = std::apply(
           [&](pe_number, const root_name&, auto&... argument) {
-            return (static_cast<typename facts::object&>(*self).*Method)(std::move(argument)...);
+            return (object_of<typename facts::object>(*self).*Method)(std::move(argument)...);
           },
           arguments.values());
       part::send_part(here, combining_pe, root, 1,
@@ -176,6 +176,8 @@ class node_ref {
     post<typename method::call_tuple>(method::call_handler, result.get_promise(), std::forward<A>(arguments)...);
     return result;
   }
+  std::uint32_t group() const { return group_; }
+  int process() const { return process_; }
 
  private:
   template <class Tuple, class... A>
@@ -211,19 +213,63 @@ class nodegroup {
     objects::node_relay<objects::node_method<Method>>::post(sched::this_pe(), id_, arguments...);
   }
   template <auto Method, class Reducer, class... A>
-  auto reduce(Reducer, const A&... arguments) const {
-    using reduction = objects::node_reduction<Method, Reducer>;
-    auto& here = sched::this_pe();
-    future<objects::result_of_reduction<Reducer, typename reduction::contribution>> result;
-    objects::reduction_root<Reducer, typename reduction::contribution>::start(
-        here, "node reduction of " + objects::method_name<Method>(), 0, here.job().processes(), result.get_promise(),
-        [&](const objects::root_name& root) { objects::node_relay<reduction>::post(here, id_, root, arguments...); });
+  auto reduce(Reducer reducer, const A&... arguments) const {
+    future<objects::result_of_reduction<Reducer, typename objects::node_reduction<Method, Reducer>::contribution>>
+        result;
+    reduce_to<Method>(reducer, result.get_promise(), arguments...);
     return result;
   }
+  /// The same, to a callback.
+  template <auto Method, class Reducer, class... A>
+  void reduce_to(
+      Reducer,
+      callback<objects::result_of_reduction<Reducer, typename objects::node_reduction<Method, Reducer>::contribution>>
+          target,
+      const A&... arguments) const {
+    using reduction = objects::node_reduction<Method, Reducer>;
+    auto& here = sched::this_pe();
+    objects::reduction_root<Reducer, typename reduction::contribution>::start(
+        here, "node reduction of " + objects::method_name<Method>(), 0, here.job().processes(), std::move(target),
+        [&](const objects::root_name& root) { objects::node_relay<reduction>::post(here, id_, root, arguments...); });
+  }
+  std::uint32_t id() const { return id_; }
 
  private:
   std::uint32_t id_ = 0;
 };
+
+namespace objects {
+
+template <auto Method, class T>
+struct callback_to_node {
+  using arguments = typename method_facts<Method>::arguments;
+  static std::string name() { return method_name<Method>() + " of a node group of " + type_name<T>(); }
+  static void send(sched::pe&, const sched::envelope& message, bool, auto&&... values) {
+    node_ref<T>(message.collection, static_cast<int>(message.element))
+        .template send<Method>(std::forward<decltype(values)>(values)...);
+  }
+};
+template <auto Method, class T>
+struct callback_to_all_nodes {
+  using arguments = typename method_facts<Method>::arguments;
+  static std::string name() { return method_name<Method>() + " of all of a node group of " + type_name<T>(); }
+  static void send(sched::pe&, const sched::envelope& message, bool, const auto&... values) {
+    nodegroup<T>(message.collection).template broadcast<Method>(values...);
+  }
+};
+
+}  // namespace objects
+
+/// Callbacks that invoke a method of one member, or of all members, of a node group with the value.
+template <auto Method, class T>
+auto to(const node_ref<T>& target) {
+  return objects::make_callback<objects::callback_to_node<Method, T>>(target.group(),
+                                                                      static_cast<std::uint64_t>(target.process()));
+}
+template <auto Method, class T>
+auto to(const nodegroup<T>& target) {
+  return objects::make_callback<objects::callback_to_all_nodes<Method, T>>(target.id(), 0);
+}
 
 /// Creates one member in every process, each with copies of the arguments. Every PE is notified, so that none of them
 /// can learn of the group before its process has a member.

@@ -5,9 +5,19 @@
 //   gather                        std::vector of all values, in order of element number
 //   ordered(reducer)              the same value for every placement: combined strictly in order of element number
 //   by(lambda)                    an associative, commutative function of your own: T(T, T)
+//   a class of your own           where the partial result is of another type: see below
 //   several(reducer, ...)         one reducer for each component of a std::tuple, all in one message
 //   elementwise(reducer)          one for each element of containers of the same size: std::vector, std::array
 //   immediately(reducer)          the same, combined and delivered before all messages that wait on the PEs concerned
+//
+// A reducer of your own is a class without state, whose partial results are default-constructible and can be sent:
+//
+//   struct mean {
+//     template <class T> using partial = std::pair<T, long>;
+//     template <class T> static partial<T> start(std::uint64_t element, T&& value) { return {value, 1}; }
+//     template <class T> static void combine(std::pair<T, long>& into, std::pair<T, long>&& other);
+//     template <class T> static double finish(std::pair<T, long>&& all) { return all.first / all.second; }
+//   };
 #pragma once
 
 #include "trireme/detail/require_cxx20.hpp"
@@ -30,6 +40,8 @@ namespace objects {
 template <class Function>
 struct folding {
   template <class T>
+  static constexpr bool accepts = requires(Function f, T a, T b) { f(std::move(a), std::move(b)); };
+  template <class T>
   using partial = T;
   template <class T>
   static T start(std::uint64_t, T&& value) {
@@ -37,7 +49,10 @@ struct folding {
   }
   template <class T>
   static void combine(T& into, T&& other) {
-    into = Function{}(std::move(into), std::forward<T>(other));
+    static_assert(accepts<T>,
+                  "this reducer does not combine two values of this type; for the elements of a std::vector or "
+                  "std::array, write tri::elementwise(reducer)");
+    if constexpr (accepts<T>) into = Function{}(std::move(into), std::forward<T>(other));
   }
   template <class T>
   static T finish(T&& partial) {
@@ -47,6 +62,18 @@ struct folding {
   static T fold(T&& a, T&& b) {
     return Function{}(std::forward<T>(a), std::forward<T>(b));
   }
+};
+
+/// The value of a barrier, and its reducer: it only matters that all have come.
+struct nothing {
+  friend bool operator==(nothing, nothing) { return true; }
+};
+struct count_of_arrivals {
+  template <class T>
+  using partial = nothing;
+  static nothing start(std::uint64_t, nothing) { return {}; }
+  static void combine(nothing&, nothing) {}
+  static nothing finish(nothing) { return {}; }
 };
 
 /// A gathered value's number, and its place among those that came.
@@ -139,8 +166,10 @@ struct element_wise {
     if (into.size() != other.size())
       throw std::invalid_argument("elementwise(): the containers have " + std::to_string(into.size()) + " and " +
                                   std::to_string(other.size()) + " elements");
+    using element = typename T::value_type;
     auto from = other.begin();
-    for (auto& element : into) element = Reducer::fold(std::move(element), std::move(*from++));
+    for (auto to = into.begin(); to != into.end(); ++to, ++from)  // by value: a std::vector<bool> has no references
+      *to = Reducer::fold(element(std::move(*to)), element(std::move(*from)));
   }
   template <class T>
   static T finish(T&& partial) {
@@ -155,54 +184,63 @@ struct element_wise {
 
 struct add {
   template <class T>
+    requires requires(T a, T b) { a + b; }
   T operator()(T&& a, T&& b) const {
     return static_cast<T>(a + b);
   }
 };
 struct multiply {
   template <class T>
+    requires requires(T a, T b) { a* b; }
   T operator()(T&& a, T&& b) const {
     return static_cast<T>(a * b);
   }
 };
 struct lesser {
   template <class T>
+    requires requires(T a, T b) { a < b; }
   T operator()(T&& a, T&& b) const {
     return b < a ? std::forward<T>(b) : std::forward<T>(a);
   }
 };
 struct greater {
   template <class T>
+    requires requires(T a, T b) { a < b; }
   T operator()(T&& a, T&& b) const {
     return a < b ? std::forward<T>(b) : std::forward<T>(a);
   }
 };
 struct both {
   template <class T>
+    requires requires(T a, T b) { a&& b; }
   T operator()(T&& a, T&& b) const {
     return static_cast<T>(a && b);
   }
 };
 struct either {
   template <class T>
+    requires requires(T a, T b) { a || b; }
   T operator()(T&& a, T&& b) const {
     return static_cast<T>(a || b);
   }
 };
 struct bits_and {
   template <class T>
+    requires requires(T a, T b) { a& b; }
   T operator()(T&& a, T&& b) const {
     return static_cast<T>(a & b);
   }
 };
 struct bits_or {
   template <class T>
+    requires requires(T a, T b) { a | b; }
   T operator()(T&& a, T&& b) const {
     return static_cast<T>(a | b);
   }
 };
 struct bits_xor {
   template <class T>
+    requires requires(T a, T b) { a ^ b; }
   T operator()(T&& a, T&& b) const {
     return static_cast<T>(a ^ b);
   }

@@ -16,6 +16,7 @@
 #include <type_traits>
 #include <utility>
 
+#include "trireme/callback.hpp"
 #include "trireme/detail/objects/element_ref.hpp"
 #include "trireme/detail/sched/runtime.hpp"
 #include "trireme/future.hpp"
@@ -202,6 +203,35 @@ void send_after(const Duration& delay, const element_ref<T>& target, A&&... argu
   objects::pack_arguments<typename timed::facts::arguments>(here, true, false, std::forward<A>(arguments)...)
       .store(message);
   objects::post_or_drop(here, message, [&] { here.send_later(objects::nanoseconds_of(delay), message); });
+}
+
+namespace objects {
+
+template <auto Function>
+struct callback_to_function {
+  using arguments = typename function_facts<decltype(Function)>::arguments;
+  static std::string name() { return method_name<Function>() + " on a PE"; }
+  static void send(sched::pe& here, const sched::envelope& message, bool at_once, auto&&... values) {
+    using handled = function_handler<Function>;
+    const int to = static_cast<int>(message.collection);
+    check_pe(here, to, [] { return name(); });
+    const packed_arguments packed = pack_arguments<typename handled::tuple>(here, here.is_in_this_process(to), false,
+                                                                            std::forward<decltype(values)>(values)...);
+    if (at_once)
+      post_immediately(here, to, handled::handler, 0, 0, packed);
+    else
+      post_packed(here, to, handled::handler, 0, 0, packed);
+  }
+};
+
+}  // namespace objects
+
+/// A callback that runs a function with the value on a PE. Throws std::out_of_range for one that does not exist.
+template <auto Function>
+auto to(int pe) {
+  using target = objects::callback_to_function<Function>;
+  objects::check_pe(sched::this_pe(), pe, [] { return target::name(); });
+  return objects::make_callback<target>(static_cast<std::uint32_t>(pe), 0);
 }
 
 }  // namespace tri

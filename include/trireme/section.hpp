@@ -29,7 +29,7 @@ struct reduced_member {
                 "a section is reduced over methods that return their value, not over coroutines");
 
   static contribution invoke(element_base& element, const auto& arguments) {
-    auto& object = static_cast<typename facts::object&>(element);
+    auto& object = object_of<typename facts::object>(element);
     return std::apply(
         [&](pe_number, const root_name&, const auto&... argument) -> decltype(auto) {
           return (object.*Method)(std::decay_t<decltype(argument)>(argument)...);
@@ -93,6 +93,7 @@ struct multicast_method : multicast_handler<multicast_method<Method>> {
     follow_member<inner>(here, collection, number, entry_method<Method>::handler, arguments...);
   }
   static void run(sched::pe& here, local_collection&, sched::envelope& message, tuple& arguments) {
+    method_scope scope(pe_objects::of(here));  // around all members: their contributions to a section leave together
     const int sender = multicast_route::of(message).sender;
     std::apply(
         [&](const member_list& list, const auto&... argument) {
@@ -166,9 +167,14 @@ template <class T>
 class section {
  public:
   section() = default;
-  section(array<T> of, std::vector<std::uint64_t> members) : array_(of), members_(std::move(members)) {}
+  section(array<T> of, std::vector<std::uint64_t> members, std::uint64_t id)
+      : array_(of), members_(std::move(members)), id_(id) {}
 
   std::size_t size() const { return members_.size(); }
+  /// What members need to contribute to reductions of this section: `contribute(part.name(), value, tri::sum, target)`.
+  /// Two sections with the same members have different names.
+  section_name name() const { return {id_, members_.size()}; }
+  const std::vector<std::uint64_t>& members() const { return members_; }
   const array<T>& whole() const { return array_; }
 
   /// Invokes a method on every member; one message to each PE of this host, and to each other host, with members.
@@ -181,26 +187,35 @@ class section {
   }
   /// Invokes a method on every member and reduces the results to a future on this PE.
   template <auto Method, class Reducer, class... A>
-  auto reduce(Reducer, const A&... arguments) const {
+  auto reduce(Reducer reducer, const A&... arguments) const {
+    future<objects::result_of_reduction<Reducer, typename objects::reduced_member<Method, Reducer>::contribution>>
+        result;
+    reduce_to<Method>(reducer, result.get_promise(), arguments...);
+    return result;
+  }
+  /// The same, to a callback.
+  template <auto Method, class Reducer, class... A>
+  void reduce_to(
+      Reducer,
+      callback<objects::result_of_reduction<Reducer, typename objects::reduced_member<Method, Reducer>::contribution>>
+          target,
+      const A&... arguments) const {
     using message = objects::reducing_multicast<Method, Reducer>;
-    using contribution = typename message::member::contribution;
     objects::refuse_awaited_method<Method>("section::reduce");
     if (members_.empty()) throw std::logic_error("section::reduce: a reduction over no elements has no value");
-    auto& here = sched::this_pe();
-    future<objects::result_of_reduction<Reducer, contribution>> result;
-    objects::reduction_root<Reducer, contribution>::start(
-        here, "section reduction of " + objects::method_name<Method>(), 0, static_cast<std::int64_t>(members_.size()),
-        result.get_promise(), [&](const objects::root_name& root) { post<message>(root, arguments...); });
-    return result;
+    objects::reduction_root<Reducer, typename message::member::contribution>::start(
+        sched::this_pe(), "section reduction of " + objects::method_name<Method>(), 0,
+        static_cast<std::int64_t>(members_.size()), std::move(target),
+        [&](const objects::root_name& root) { post<message>(root, arguments...); });
   }
 
   template <class Archive>
   void save(Archive& archive) const {
-    archive(array_, members_);
+    archive(array_, members_, id_);
   }
   template <class Archive>
   void load(Archive& archive) {
-    archive(array_, members_);
+    archive(array_, members_, id_);
   }
 
  private:
@@ -222,7 +237,66 @@ class section {
   }
   array<T> array_;
   std::vector<std::uint64_t> members_;  // element numbers
+  std::uint64_t id_ = 0;
 };
+
+namespace objects {
+
+/// The members of a section that is the target of a callback, on the PE where it was made.
+struct callback_section {
+  std::uint32_t collection = 0;
+  array_shape shape;
+  std::vector<std::uint64_t> members;
+};
+/// Keeps them until the job ends, once for each section.
+void keep_callback_section(const section_name& name, const callback_section& facts);
+/// Ends the job when there is none: another process has sent the callback.
+const callback_section& find_callback_section(sched::pe& here, std::uint64_t id);
+
+/// The value goes to the PE that has the members, which multicasts it.
+template <auto Method, class T>
+struct callback_to_section {
+  using arguments = typename method_facts<Method>::arguments;
+  using tuple = typename prepend<arguments, std::uint64_t>::type;  // the section's number
+  static std::string name() { return method_name<Method>() + " of a section of " + type_name<T>(); }
+  static void send(sched::pe& here, const sched::envelope& message, bool, auto&&... values) {
+    const int to = static_cast<int>(message.collection);
+    post_packed(here, to, handler, 0, 0,
+                pack_arguments<tuple>(here, here.is_in_this_process(to), false, message.element,
+                                      std::forward<decltype(values)>(values)...));
+  }
+  static void deliver(sched::pe& here, sched::envelope& message) {
+    unpacked_arguments<tuple> unpacked(message);
+    std::apply(
+        [&](std::uint64_t id, const auto&... values) {
+          const callback_section& found = find_callback_section(here, id);
+          section<T>(array<T>(found.collection, found.shape), found.members, id).template multicast<Method>(values...);
+        },
+        unpacked.values());
+  }
+  static inline const std::uint32_t handler = register_handler_of<tuple>(&deliver, "value for " + name());
+};
+
+template <class T>
+std::uint64_t register_callback_section(const section<T>& target) {
+  keep_callback_section(target.name(), {target.whole().id(), target.whole().shape(), target.members()});
+  return target.name().id;
+}
+
+}  // namespace objects
+
+/// A callback that invokes a method of all members of a section with the value. The calling PE keeps the list of the
+/// members until the job ends, once for each section, and multicasts the values.
+template <auto Method, class T>
+auto to(const section<T>& target) {
+  return objects::make_callback<objects::callback_to_section<Method, T>>(
+      static_cast<std::uint32_t>(sched::this_pe().number()), objects::register_callback_section(target));
+}
+template <auto Method, class T, class Reference>
+auto to(const section<T>& target, Reference reference) {
+  return objects::make_callback<objects::callback_to_section<Method, T>>(
+      static_cast<std::uint32_t>(sched::this_pe().number()), objects::register_callback_section(target), reference);
+}
 
 template <class T>
 template <class Element>
@@ -230,7 +304,7 @@ section<T> array<T>::select(std::vector<typename Element::index_type> members) c
   std::vector<std::uint64_t> numbers;
   numbers.reserve(members.size());
   for (const auto& where : members) numbers.push_back(objects::number_of(shape_, where));
-  return section<T>(*this, std::move(numbers));
+  return section<T>(*this, std::move(numbers), objects::draw_section_id());
 }
 
 }  // namespace tri

@@ -134,6 +134,7 @@ inline constexpr bool begins_with_seed_option<First, A...> = is_seed_option<Firs
 /// Creates a single object on a PE and returns its handle at once; messages sent to it arrive after its constructor.
 template <class T, class... A>
 element_ref<T> make_object_on(int pe, A&&... arguments) {
+  objects::check_own_class<T>();
   auto& here = sched::this_pe();
   if (pe < 0 || pe >= here.job().pes())
     throw std::out_of_range(objects::type_name<T>() + ": asked to be created on PE " + std::to_string(pe) +

@@ -7,6 +7,7 @@
 #include <coroutine>
 #include <exception>
 #include <optional>
+#include <stdexcept>
 #include <utility>
 #include <variant>
 
@@ -226,12 +227,49 @@ struct task_result<void> {
 
 }  // namespace objects
 
+/// What a coroutine gets that awaits a task which was cancelled.
+struct task_cancelled : std::runtime_error {
+  task_cancelled() : std::runtime_error("the task was cancelled before it had a result") {}
+};
+
+namespace objects {
+
+/// A coroutine that awaits a task, and that task; in the frame of the first. The two refer to each other, because
+/// either may end first.
+struct awaited_task {
+  awaited_task*& place;  // the task's pointer to this; valid while `task_exists`
+  std::coroutine_handle<> parent;
+  bool task_exists = true;
+  awaited_task(awaited_task*& of_task, std::coroutine_handle<> waiting) : place(of_task), parent(waiting) {
+    place = this;
+  }
+  awaited_task(const awaited_task&) = delete;
+  awaited_task& operator=(const awaited_task&) = delete;
+  ~awaited_task() {
+    if (task_exists) place = nullptr;
+  }
+};
+/// In the task.
+struct awaited_task_slot {
+  awaited_task* by = nullptr;
+  awaited_task_slot() = default;
+  awaited_task_slot(const awaited_task_slot&) = delete;
+  awaited_task_slot& operator=(const awaited_task_slot&) = delete;
+  ~awaited_task_slot() {
+    if (by != nullptr) by->task_exists = false;
+  }
+};
+
+}  // namespace objects
+
+/// A coroutine: it starts at once. Destroying a task destroys a suspended coroutine with what it holds; messages and
+/// results that it waited for are then kept for others, or dropped.
 template <class T>
 class [[nodiscard]] task {
  public:
   struct promise_type : objects::task_result<T> {
     objects::coroutine_frame frame;
-    std::coroutine_handle<> parent = nullptr;
+    objects::awaited_task_slot awaited;
     std::exception_ptr error;
     objects::completion<T> completed;
 
@@ -242,7 +280,7 @@ class [[nodiscard]] task {
         bool await_ready() noexcept { return false; }
         std::coroutine_handle<> await_suspend(std::coroutine_handle<promise_type> handle) noexcept {
           promise_type& self = handle.promise();
-          if (self.parent != nullptr) return self.parent;
+          if (self.awaited.by != nullptr) return self.awaited.by->parent;
           if (self.frame.owner != nullptr) {  // a detached entry method: report, then disappear
             self.frame.owner->forget(self.frame);
             auto report = std::move(self.completed);
@@ -273,7 +311,19 @@ class [[nodiscard]] task {
     if (handle_ != nullptr) handle_.destroy();
   }
 
-  bool done() const { return handle_.done(); }
+  /// It has ended, or was cancelled.
+  bool done() const { return handle_ == nullptr || handle_.done(); }
+  /// Ends the coroutine where it waits: its objects are destroyed, and a coroutine that awaits it gets task_cancelled,
+  /// here and now. False: it had ended already, and keeps its result. By another coroutine or method of the same
+  /// object, not by the coroutine itself or one that it awaits.
+  bool cancel() {
+    if (done()) return false;
+    const objects::awaited_task* const by = handle_.promise().awaited.by;
+    const std::coroutine_handle<> parent = by == nullptr ? nullptr : by->parent;
+    std::exchange(handle_, nullptr).destroy();
+    if (parent != nullptr) parent.resume();
+    return true;
+  }
   /// Transfers the coroutine to its owner. `completed` is called once, when it ends; at once if it has ended already.
   void detach(objects::coroutine_owner& owner, objects::completion<T> completed) {
     auto& promise = handle_.promise();
@@ -291,9 +341,11 @@ class [[nodiscard]] task {
   auto operator co_await() && {
     struct awaiter {
       std::coroutine_handle<promise_type> child;
-      bool await_ready() const { return child.done(); }
-      void await_suspend(std::coroutine_handle<> parent) { child.promise().parent = parent; }
+      std::optional<objects::awaited_task> waits{};
+      bool await_ready() const { return child == nullptr || child.done(); }
+      void await_suspend(std::coroutine_handle<> parent) { waits.emplace(child.promise().awaited.by, parent); }
       T await_resume() {
+        if (child == nullptr || (waits.has_value() && !waits->task_exists)) throw task_cancelled();
         if (child.promise().error != nullptr) std::rethrow_exception(child.promise().error);
         if constexpr (!std::is_void_v<T>) return std::move(*child.promise().value);
       }

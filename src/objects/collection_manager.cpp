@@ -1017,9 +1017,8 @@ std::string collection_manager::describe_waiting() const {
     for (const auto& waiting : element->awaited().waiters())
       for (const message_waiter* const waiter : waiting.wanted)
         if (!waiter->satisfied())
-          text +=
-              fmt::format("\n  PE {}: {} waits for {} with reference number {}", here_.number(), element->describe(),
-                          sched::handler_table()[waiter->key().method].name, waiter->key().reference);
+          text += fmt::format("\n  PE {}: {} waits for {} {}", here_.number(), element->describe(),
+                              sched::handler_table()[waiter->key().method].name, waiter->describe_match());
   }
   if (const auto held = location_.held_messages(); held != 0)
     text +=

@@ -72,6 +72,11 @@ void report_escaped(sched::pe& here, element_base& object, const std::string& me
   here.job().fail("an exception left an entry method: " + describe_escaped(here, object, method, std::move(error)));
 }
 
+void report_escaped_reduction(sched::pe& here, const std::string& what, std::exception_ptr error) {
+  here.job().fail(
+      fmt::format("an exception left a reduction: {}, on PE {}: {}", what, here.number(), text_of(std::move(error))));
+}
+
 void report_escaped_function(sched::pe& here, const std::string& function, std::exception_ptr error) {
   here.job().fail(
       fmt::format("an exception left a function: {} on PE {}: {}", function, here.number(), text_of(std::move(error))));

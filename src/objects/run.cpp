@@ -190,15 +190,37 @@ int wait_for_main(task<int> running) {
   return status;
 }
 
+namespace {
+
+// A time-out that nothing waits for any more ends at once, so it holds back neither memory nor quiescence. Always on
+// its own PE, where results end.
+class timer_state final : public result_state<void> {
+ public:
+  explicit timer_state(sched::pe& here) : here_(here) {}
+  timer_state(const timer_state&) = delete;
+  timer_state& operator=(const timer_state&) = delete;
+  ~timer_state() override {
+    if (!is_ready() && !is_abandoned() && sched::detail::this_pe == &here_) here_.cancel_later(name_);
+  }
+  void runs_as(const sched::timer_name& name) { name_ = name; }
+
+ private:
+  sched::pe& here_;
+  sched::timer_name name_;
+};
+
+}  // namespace
+
 future<void> after_nanoseconds(std::int64_t delay) {
-  future<void> result;
+  const auto state = std::make_shared<timer_state>(sched::this_pe());
+  future<void> result(state);
   const promise<void> expired = result.get_promise();
   auto& here = sched::this_pe();
   sched::envelope message{};
   message.element = pack_name(expired.slot, expired.generation);
   message.handler = result_handler<void>::handler;
   pack_arguments<std::tuple<std::monostate>>(here, true, false, std::monostate{}).store(message);
-  here.send_later(delay, message);
+  state->runs_as(here.send_later(delay, message));
   return result;
 }
 

@@ -146,16 +146,27 @@ void scheduler::cancel_sample() {
   handlers_ = usual_handlers();
 }
 
-void scheduler::send_later(std::int64_t delay_ns, const envelope& message) {
+timer_name scheduler::send_later(std::int64_t delay_ns, const envelope& message) {
   const auto delay = delay_ns > 0 ? os::ns_to_ticks(static_cast<double>(delay_ns)) : 0;
   auto* const block = static_cast<envelope*>(arena::allocate(sizeof(envelope)));
   block->assign_message(message);
   block->source = static_cast<std::uint32_t>(number_);
   if (order_ != nullptr) [[unlikely]]
     order_->number_timer(*block);
-  timers_.push_back({os::ticks() + delay, timer_sequence_++, block});
-  std::push_heap(timers_.begin(), timers_.end(), std::greater<>());
+  const timer_name name{os::ticks() + delay, timer_sequence_++};
+  timers_.emplace(name, block);
   counters_.sent.add();
+  return name;
+}
+
+bool scheduler::cancel_later(const timer_name& which) {
+  const auto found = timers_.find(which);
+  if (found == timers_.end()) return false;
+  envelope* const message = found->second;
+  timers_.erase(found);
+  drop_block(message);
+  count_processed();
+  return true;
 }
 
 void scheduler::send_seed(const envelope& message) {
@@ -301,14 +312,13 @@ bool scheduler::run_node_message() {
 }
 
 envelope* scheduler::pop_timer() {
-  envelope* const message = timers_.front().message;
-  std::pop_heap(timers_.begin(), timers_.end(), std::greater<>());
-  timers_.pop_back();
+  envelope* const message = timers_.begin()->second;
+  timers_.erase(timers_.begin());
   return message;
 }
 
 bool scheduler::run_timers() {
-  if (timers_.empty() || timers_.front().deadline_ticks > os::ticks()) return false;
+  if (timers_.empty() || timers_.begin()->first.deadline_ticks > os::ticks()) return false;
   run_block(pop_timer());
   return true;
 }
@@ -338,7 +348,7 @@ bool scheduler::own_work_waits() {
   if (order_ != nullptr) [[unlikely]]
     return !inbox_.seems_empty() || ordered_work_waits();
   return !inbox_.seems_empty() || !local_.empty() || !ordered_.empty() ||
-         (!timers_.empty() && timers_.front().deadline_ticks <= os::ticks());
+         (!timers_.empty() && timers_.begin()->first.deadline_ticks <= os::ticks());
 }
 
 // In our place, if a PE sleeps.
@@ -516,7 +526,7 @@ std::int64_t scheduler::longest_sleep_ns(bool waiting_on_result) const {
     no_longer_than(between_replay_checks_ns);  // its timers run when their turn comes, which no clock knows
   } else if (!timers_.empty()) {
     const std::uint64_t now = os::ticks();
-    const std::uint64_t deadline = timers_.front().deadline_ticks;
+    const std::uint64_t deadline = timers_.begin()->first.deadline_ticks;
     no_longer_than(deadline <= now ? 0 : static_cast<std::int64_t>(os::ticks_to_ns(deadline - now)));
   }
   return limit_ns;

@@ -7,6 +7,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <vector>
 
@@ -37,7 +38,8 @@ class scheduler final : public pe {
   scheduler(process_runtime& owner, int number, int local_number);
   ~scheduler();
 
-  void send_later(std::int64_t delay_ns, const envelope& message) override;
+  timer_name send_later(std::int64_t delay_ns, const envelope& message) override;
+  bool cancel_later(const timer_name& which) override;
   void send_seed(const envelope& message) override;
   void run_until(os::function_ref<bool()> done, bool waiting_on_result = false) override;
   global_message_counts& global_counts() override { return global_counts_; }
@@ -58,15 +60,6 @@ class scheduler final : public pe {
   void drop_messages();
 
  private:
-  struct timer {
-    std::uint64_t deadline_ticks;
-    std::uint64_t sequence;
-    envelope* message;  // an arena block
-    bool operator>(const timer& other) const {
-      return deadline_ticks != other.deadline_ticks ? deadline_ticks > other.deadline_ticks : sequence > other.sequence;
-    }
-  };
-
   static void run_traced(pe& here, envelope& message);
   static void run_after_idle(pe& here, envelope& message);
   static void run_timed(pe& here, envelope& message);
@@ -146,7 +139,7 @@ class scheduler final : public pe {
   const std::unique_ptr<pe_order> order_;  // null: messages run as they come
   ordered_queue ordered_;
   pe_seeds seeds_;
-  std::vector<timer> timers_;  // a heap, the first deadline first
+  std::map<timer_name, envelope*> timers_;  // arena blocks
   std::uint64_t timer_sequence_ = 0;
   global_message_counts global_counts_;
   arena::wait_policy waiting_;

@@ -373,14 +373,14 @@ void period_deliver(sched::pe& here, sched::envelope&) {
 }
 
 void collection_is_ready_deliver(sched::pe&, sched::envelope& message) {
-  unpacked_arguments<std::tuple<std::uint8_t>> nothing(message);
+  unpacked_arguments<std::tuple<std::uint64_t, std::uint8_t>> nothing(message);
   tri::send<&asked_for_collection>(0, message.collection, static_cast<std::uint32_t>(message.element));
 }
 
 }  // namespace
 
-const std::uint32_t collection_is_ready_handler =
-    register_handler_of<std::tuple<std::uint8_t>>(&collection_is_ready_deliver, "load balancing of a collection");
+const std::uint32_t collection_is_ready_handler = register_handler_of<std::tuple<std::uint64_t, std::uint8_t>>(
+    &collection_is_ready_deliver, "load balancing of a collection");
 
 void note_balancing() { program_balances = true; }
 

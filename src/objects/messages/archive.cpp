@@ -59,6 +59,11 @@ const std::shared_ptr<void>* input_archive::shared_of(std::uint32_t number, cons
   return &shared_[number].object;
 }
 
+void refuse_to_archive(const sched::pe& here, const sched::envelope& message, const char* why) {
+  here.job().fail(fmt::format("the arguments of '{}' cannot be sent to another process: {}",
+                              sched::handler_table()[message.handler].name, why));
+}
+
 void refuse_arguments(const sched::envelope& message, const char* why) {
   const sched::runtime& job = sched::this_pe().job();
   job.fail(fmt::format("process {} on {} sent process {} wrong arguments of '{}': {}",

@@ -47,6 +47,24 @@ class keyed_queues {
     const auto found = find(key);
     return found == queues_.end() ? nullptr : &found->second.first->value;
   }
+  /// The first of its key for which `wanted(value)` holds; visits those before it. end(): there is none.
+  template <class Wanted>
+  position find_if(const message_key& key, Wanted&& wanted) {
+    const auto found = find(key);
+    if (found == queues_.end()) return all_.end();
+    for (position at = found->second.first;; at = at->behind) {
+      if (wanted(at->value)) return at;
+      if (at == found->second.last) return all_.end();
+    }
+  }
+  /// Of all keys of this method.
+  template <class Wanted>
+  position find_if_of_method(std::uint32_t method, Wanted&& wanted) {
+    position at = all_.begin();
+    while (at != all_.end() && !(at->key.method == method && wanted(at->value))) ++at;
+    return at;
+  }
+  position end() { return all_.end(); }
   /// Removes the first of its key, which must exist, and returns it.
   T pop(const message_key& key) {
     const auto found = find(key);

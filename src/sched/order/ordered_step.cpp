@@ -134,12 +134,10 @@ recorded_message scheduler::name_in_record(const envelope& message) const {
 // The first of the timers that are wanted, taken out; null: there is none.
 envelope* scheduler::take_timer(os::function_ref<bool(const envelope&)> wanted) {
   const auto found =
-      std::find_if(timers_.begin(), timers_.end(), [&](const timer& each) { return wanted(*each.message); });
+      std::find_if(timers_.begin(), timers_.end(), [&](const auto& each) { return wanted(*each.second); });
   if (found == timers_.end()) return nullptr;
-  envelope* const message = found->message;
-  *found = timers_.back();
-  timers_.pop_back();
-  std::make_heap(timers_.begin(), timers_.end(), std::greater<>());
+  envelope* const message = found->second;
+  timers_.erase(found);
   return message;
 }
 
@@ -147,11 +145,11 @@ envelope* scheduler::take_timer(os::function_ref<bool(const envelope&)> wanted) 
 bool scheduler::run_services() {
   if (timers_.empty()) return false;
   const std::uint64_t now = os::ticks();
-  const auto due = std::find_if(timers_.begin(), timers_.end(), [&](const timer& each) {
-    return each.deadline_ticks <= now && role_of(*each.message) == message_role::service;
+  const auto due = std::find_if(timers_.begin(), timers_.end(), [&](const auto& each) {
+    return each.first.deadline_ticks <= now && role_of(*each.second) == message_role::service;
   });
   if (due == timers_.end()) return false;
-  run_block(take_timer([wanted = due->message](const envelope& each) { return &each == wanted; }));
+  run_block(take_timer([wanted = due->second](const envelope& each) { return &each == wanted; }));
   return true;
 }
 
@@ -195,7 +193,7 @@ bool scheduler::run_chosen() {
   std::size_t count = 0;
   if (!local_.empty()) others[count++] = 0;
   if (creation_may_run()) others[count++] = 1;
-  if (!timers_.empty() && timers_.front().deadline_ticks <= now) others[count++] = 2;
+  if (!timers_.empty() && timers_.begin()->first.deadline_ticks <= now) others[count++] = 2;
   if (!own_process_.nodes->seems_empty()) others[count++] = 3;
   if (channels + count == 0) return !ordered_.empty() && run_first_ordered();
   const std::size_t chosen =
@@ -248,7 +246,7 @@ bool scheduler::recorded_is_here(const recorded_message& next) {
       return order_->nodes.has(next);
     case message_class::timer:
       return std::any_of(timers_.begin(), timers_.end(),
-                         [&](const timer& each) { return is_timer(*each.message, next); });
+                         [&](const auto& each) { return is_timer(*each.second, next); });
     default:
       return false;
   }

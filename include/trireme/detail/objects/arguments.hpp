@@ -246,6 +246,9 @@ void drop_packed(sched::pe& here, const packed_arguments& packed) {
   drop_arguments<Tuple>(here, message);
 }
 
+/// Ends the job: the arguments of a message on its way cannot be written for another process.
+[[noreturn]] void refuse_to_archive(const sched::pe& here, const sched::envelope& message, const char* why);
+
 /// See sched::handler_row::make_remote.
 template <class Tuple>
 void make_arguments_remote(sched::pe& here, sched::envelope& message) {
@@ -253,9 +256,11 @@ void make_arguments_remote(sched::pe& here, sched::envelope& message) {
   if constexpr (tuple_facts<Tuple>::all_serializable) {
     const priority urgency = message.kind == sched::payload_kind::direct ? priority() : message.block().urgency;
     packed_arguments packed;
-    {
+    try {
       unpacked_arguments<Tuple> arguments(message);
       packed = archive_arguments<Tuple>(here, arguments.values());
+    } catch (const std::exception& error) {  // its sender believes that it has left
+      refuse_to_archive(here, message, error.what());
     }
     packed.store(message);
     message.block().urgency = urgency;

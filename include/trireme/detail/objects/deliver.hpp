@@ -33,10 +33,12 @@ void make_tuple_portable(sched::pe& here, sched::envelope& message) {
   if constexpr (tuple_facts<Tuple>::all_serializable) {
     const priority urgency = message.block().urgency;
     packed_arguments packed;
-    {
+    try {
       unpacked_arguments<Tuple> arguments(message);
       packed = std::apply([&](auto&... value) { return pack_arguments<Tuple>(here, false, true, std::move(value)...); },
                           arguments.values());
+    } catch (const std::exception& error) {  // its sender believes that it has left
+      refuse_to_archive(here, message, error.what());
     }
     packed.store(message);
     message.block().urgency = urgency;
@@ -56,7 +58,7 @@ void entry_method<Method>::make_portable(sched::pe& here, sched::envelope& messa
 template <auto Method>
 void entry_method<Method>::run(sched::pe&, element_base& self, sched::envelope& message) {
   unpacked_arguments<typename facts::arguments> arguments(message);
-  auto& object = static_cast<typename facts::object&>(self);
+  auto& object = object_of<typename facts::object>(self);
   using result = typename facts::result;
   if constexpr (is_task<result>) {
     auto started = facts::invoke(object, arguments.values());
@@ -141,7 +143,7 @@ struct called_method {
     }
     unpacked_arguments<tuple> arguments(message);
     const promise<value> reply = std::get<0>(arguments.values());
-    auto& object = static_cast<typename facts::object&>(*self);
+    auto& object = object_of<typename facts::object>(*self);
     const auto call = [&]() -> decltype(auto) {
       return std::apply(
           [&](auto&, auto&... argument) -> decltype(auto) { return (object.*Method)(std::move(argument)...); },
@@ -190,24 +192,48 @@ struct called_method {
       register_handler_of<tuple>(&deliver, "call of " + method_name<Method>(), &make_tuple_portable<tuple>, &refuse);
 };
 
-// The coroutine and the caller both get the result.
-template <auto Method>
-bool method_waiter<Method>::accept(sched::envelope& message) {
+/// Replaces an archive by objects, so that the arguments can be read, or used many times.
+template <class Tuple>
+Tuple& shared_arguments(sched::envelope& message) {
+  if (message.kind == sched::payload_kind::direct) return *std::launder(reinterpret_cast<Tuple*>(message.payload));
+  if (message.kind == sched::payload_kind::serialized) {
+    if constexpr (tuple_facts<Tuple>::all_serializable && !tuple_facts<Tuple>::same_everywhere) {
+      auto& payload = message.block();
+      void* const block = arena::allocate(sizeof(Tuple));
+      auto* const values = new (block) Tuple();
+      read_archive(message, [values](input_archive& archive) {
+        std::apply([&](auto&... value) { (deserialize_value(archive, value), ...); }, *values);
+      });
+      arena::release(payload.block);
+      payload.block = block;
+      message.kind = sched::payload_kind::objects;
+    }
+  }
+  return *static_cast<Tuple*>(message.block().block);
+}
+
+// The coroutine and the caller both get the result. The method may end the coroutine, and this with it: afterwards
+// nothing of this is used unless it is still there.
+template <auto Method, class Filter>
+bool method_waiter<Method, Filter>::accept(sched::envelope& message, const bool& is_gone) {
   using plain_tuple = typename facts::arguments;
   if (message.handler == entry_method<Method>::handler) {
     unpacked_arguments<plain_tuple> arguments(message);
-    results_.push_back(run(arguments.values()));
+    value returned = run(arguments.values());
+    if (!is_gone) results_.push_back(std::move(returned));
     return true;
   }
   using result = typename result_of_method<typename facts::result>::type;
   unpacked_arguments<typename call_arguments<result, plain_tuple>::type> arguments(message);
   const promise<result> reply = std::get<0>(arguments.values());
+  element_base& self = *self_;
   const auto tell = [&] {
-    reply.fail(describe_escaped(sched::this_pe(), *self_, method_name<Method>(), std::current_exception()));
+    reply.fail(describe_escaped(sched::this_pe(), self, method_name<Method>(), std::current_exception()));
   };
+  std::optional<value> returned;
   try {
     auto own = std::apply([](auto&, auto&... argument) { return std::tie(argument...); }, arguments.values());
-    results_.push_back(run(own));
+    returned.emplace(run(own));
   } catch (...) {
     tell();
     return false;
@@ -216,13 +242,29 @@ bool method_waiter<Method>::accept(sched::envelope& message) {
     if constexpr (std::is_void_v<result>)
       reply.set();
     else if constexpr (is_copyable<result>)
-      reply.set(result(results_.back()));
+      reply.set(result(*returned));
     else
       throw std::logic_error("the result cannot be copied, and went to the coroutine that awaits it with tri::when");
   } catch (...) {
     tell();
   }
+  if (!is_gone) results_.push_back(std::move(*returned));
   return true;
+}
+
+template <auto Method, class Filter>
+bool method_waiter<Method, Filter>::accepts(sched::envelope& message) {
+  if constexpr (std::is_same_v<Filter, no_filter>) {
+    return true;
+  } else {
+    using plain_tuple = typename facts::arguments;
+    if (message.handler == entry_method<Method>::handler)
+      return std::apply([&](const auto&... argument) -> bool { return filter_(argument...); },
+                        shared_arguments<plain_tuple>(message));
+    using result = typename result_of_method<typename facts::result>::type;
+    return std::apply([&](const auto&, const auto&... argument) -> bool { return filter_(argument...); },
+                      shared_arguments<typename call_arguments<result, plain_tuple>::type>(message));
+  }
 }
 
 }  // namespace tri::objects

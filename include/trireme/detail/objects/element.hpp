@@ -67,6 +67,9 @@ class element_base {
   std::uint64_t seen_broadcasts() const { return seen_broadcasts_; }
   local_collection& home() const { return *home_; }
   coroutine_owner& coroutines() { return coroutines_; }
+  /// The number of the next contribution to a section, and those of all sections to which it has contributed.
+  std::uint64_t& section_contributions(std::uint64_t section);
+  std::vector<std::pair<std::uint64_t, std::uint64_t>>& section_contributions() { return section_contributions_; }
   awaited_messages& awaited();
   bool has_awaited() const { return awaited_ != nullptr; }
   /// A coroutine of this element waits for something other than messages (a future): then it cannot leave its PE now.
@@ -75,8 +78,11 @@ class element_base {
   void awaited_message_arrived(const message_key& key, sched::envelope& message);
   /// A coroutine requests messages: consumes kept ones. True: it need not wait.
   bool satisfy_waiters(const std::vector<message_waiter*>& wanted);
-  /// Afterwards, if it has to.
+  /// The same for one of several alternatives: all that it needs, or none.
+  bool satisfy_waiter_at_once(message_waiter& wanted);
+  /// Afterwards, if it has to: for all, or for any of them.
   void wait_for_messages(std::vector<message_waiter*> wanted, std::coroutine_handle<> coroutine);
+  void wait_for_any_message(std::vector<message_waiter*> wanted, std::coroutine_handle<> coroutine);
   /// A coroutine that waited for messages will not be resumed any more.
   void forget_waiter(const message_waiter& any);
 
@@ -100,6 +106,7 @@ class element_base {
   std::size_t local_index_ = nowhere;  // in the local collection's list of local elements
   std::uint64_t seen_broadcasts_ = 0;  // at its last arrival; earlier ones are not for it any more
   std::uint64_t contributions_ = 0;    // number of the next contribute()
+  std::vector<std::pair<std::uint64_t, std::uint64_t>> section_contributions_;  // of the next one, by section
   std::vector<sched::envelope>
       undelivered_;  // on a migration: messages that reached the old place and did not run there
   struct delete_awaited {
@@ -108,6 +115,24 @@ class element_base {
   std::unique_ptr<awaited_messages, delete_awaited> awaited_;
   coroutine_owner coroutines_;  // last: destroyed first, while the messages its coroutines refer to is still there
 };
+
+/// The element as an object of the class that has a method: a base of the elements' class, which need not be one of
+/// ours.
+template <class Object, class Element>
+Object& object_of(Element& element) {
+  if constexpr (std::is_base_of_v<Element, Object>)
+    return static_cast<Object&>(element);
+  else
+    return dynamic_cast<Object&>(element);
+}
+
+template <class Object, class Element>
+Object* pointer_as(Element* element) {
+  if constexpr (std::is_base_of_v<Element, Object>)
+    return static_cast<Object*>(element);
+  else
+    return dynamic_cast<Object*>(element);
+}
 
 /// Argument of when() for a method without a reference number.
 struct no_reference {};
@@ -126,8 +151,24 @@ constexpr auto integer_of(T value) {
     return value;
 }
 
-/// The reference number as messages of the method carry it (peek_reference). Throws std::out_of_range when the method's
-/// first parameter cannot have that value: then no message could ever match.
+/// A value that the coroutine names, as an argument of the method's parameter type has it. Throws std::out_of_range
+/// when the parameter cannot have that value: then no message could ever match.
+template <auto Method, class Parameter, class Given>
+Parameter as_parameter(const Given& given) {
+  if constexpr ((std::is_integral_v<Given> || std::is_enum_v<Given>)&&(std::is_integral_v<Parameter> ||
+                                                                       std::is_enum_v<Parameter>)) {
+    const auto number = integer_of(given);
+    const auto converted = integer_of(static_cast<Parameter>(given));
+    if (static_cast<decltype(number)>(converted) != number || (converted < 0) != (number < 0)) [[unlikely]]
+      throw std::out_of_range("tri::when: " + method_name<Method>() + " cannot have the reference number " +
+                              std::to_string(number) + ": its first parameter is of " + type_name<Parameter>());
+    return static_cast<Parameter>(given);
+  } else {
+    return Parameter(given);
+  }
+}
+
+/// The reference number as messages of the method carry it (peek_reference).
 template <auto Method, class Reference>
 std::uint64_t reference_of(Reference given) {
   using arguments = typename method_facts<Method>::arguments;
@@ -142,19 +183,40 @@ std::uint64_t reference_of(Reference given) {
   if constexpr (is_given && has_reference<arguments>) {
     static_assert(std::is_integral_v<Reference> || std::is_enum_v<Reference>,
                   "when: the reference number must be an integer or an enumeration, as the method's first parameter");
-    using parameter = std::tuple_element_t<0, arguments>;
-    const auto number = integer_of(given);
-    const auto as_parameter = integer_of(static_cast<parameter>(given));
-    if (static_cast<decltype(number)>(as_parameter) != number || (as_parameter < 0) != (number < 0)) [[unlikely]]
-      throw std::out_of_range("tri::when: " + method_name<Method>() + " cannot have the reference number " +
-                              std::to_string(number) + ": its first parameter is of " + type_name<parameter>());
-    return static_cast<std::uint64_t>(as_parameter);
+    if constexpr (std::is_integral_v<Reference> || std::is_enum_v<Reference>)
+      return static_cast<std::uint64_t>(as_parameter<Method, std::tuple_element_t<0, arguments>>(given));
   }
   return 0;
 }
 
-/// Waits in `co_await` for `count` messages of one method; see awaited_messages.hpp.
-template <auto Method>
+struct no_filter {};
+
+/// Of messages with a reference number those whose next arguments have given values.
+template <class... T>
+struct argument_filter {
+  std::tuple<T...> wanted;
+  template <class Reference, class... P>
+  bool operator()(const Reference&, const P&... arguments) const {
+    return [&]<std::size_t... I>(std::index_sequence<I...>) {
+      const auto given = std::tie(arguments...);
+      return ((std::get<I>(given) == std::get<I>(wanted)) && ...);
+    }(std::index_sequence_for<T...>());
+  }
+};
+template <auto Method, class... Given>
+auto filter_of(const Given&... given) {
+  using arguments = typename method_facts<Method>::arguments;
+  static_assert(sizeof...(Given) < std::tuple_size_v<arguments>,
+                "when: more values are given than the method has parameters");
+  return [&]<std::size_t... I>(std::index_sequence<I...>) {
+    return argument_filter<std::tuple_element_t<I + 1, arguments>...>{
+        {as_parameter<Method, std::tuple_element_t<I + 1, arguments>>(given)...}};
+  }(std::index_sequence_for<Given...>());
+}
+
+/// Waits in `co_await` for `count` messages of one method; see awaited_messages.hpp. `Filter` is a predicate on the
+/// arguments.
+template <auto Method, class Filter = no_filter>
 class method_waiter final : public message_waiter {
   using facts = method_facts<Method>;
   static_assert(!is_task<typename facts::result>,
@@ -163,18 +225,22 @@ class method_waiter final : public message_waiter {
   using value = std::conditional_t<std::is_void_v<typename facts::result>, std::monostate, typename facts::result>;
 
  public:
-  method_waiter(element_base& self, std::uint64_t reference, std::size_t count)
-      : message_waiter(entry_method<Method>::handler, reference, count), self_(&self) {
+  method_waiter(element_base& self, std::uint64_t reference, std::size_t count,
+                message_match match = message_match::reference, Filter filter = {})
+      : message_waiter(entry_method<Method>::handler, reference, count, match),
+        self_(&self),
+        filter_(std::move(filter)) {
     static_cast<void>(&mark_awaited<Method>::done);
     results_.reserve(count);
   }
-  bool accept(sched::envelope& message) override;
+  bool accept(sched::envelope& message, const bool& is_gone) override;
+  bool accepts(sched::envelope& message) override;
   std::vector<value> take() { return std::move(results_); }
   element_base& self() const { return *self_; }
 
  private:
   value run(auto& arguments) {
-    auto& object = static_cast<typename facts::object&>(*self_);
+    auto& object = object_of<typename facts::object>(*self_);
     if constexpr (std::is_void_v<typename facts::result>) {
       facts::invoke(object, arguments);
       return {};
@@ -184,6 +250,7 @@ class method_waiter final : public message_waiter {
   }
   element_base* self_;
   std::vector<value> results_;
+  [[no_unique_address]] Filter filter_;
 };
 
 /// The awaitable of when() and all(): several waiters that are satisfied together.
@@ -209,6 +276,7 @@ class when_awaiter {
   std::vector<message_waiter*> wanted() {
     return std::apply([](auto&... waiter) { return std::vector<message_waiter*>{waiter.get()...}; }, waiters_);
   }
+  element_base& self() const { return *self_; }
 
  private:
   element_base* self_;

@@ -126,6 +126,13 @@ template <class T>
 class element_ref : public objects::element_sender<T> {
  public:
   using objects::element_sender<T>::element_sender;
+  constexpr element_ref() = default;
+  /// The same element as one of a base class: its methods run as those of the element's own class where they are
+  /// virtual.
+  template <class Derived>
+    requires(!std::is_same_v<Derived, T> && std::is_base_of_v<T, Derived>)
+  element_ref(const element_ref<Derived>& other)  // NOLINT(google-explicit-constructor): as for pointers
+      : objects::element_sender<T>(other.collection(), other.number()) {}
 
   /// The same element with a priority or `tri::immediate` for the next send or call.
   auto with(priority urgency) const { return prioritised{*this, {urgency, false}}; }
@@ -135,7 +142,7 @@ class element_ref : public objects::element_sender<T> {
   /// coroutines that they start then belong to the caller's object.
   T* local() const {
     auto* const home = objects::pe_objects::of(sched::this_pe()).find_local_collection(this->collection());
-    return home == nullptr ? nullptr : static_cast<T*>(home->find(this->number()));
+    return home == nullptr ? nullptr : objects::pointer_as<T>(home->find(this->number()));
   }
   friend bool operator==(const element_ref& a, const element_ref& b) {
     return a.number() == b.number() && a.collection() == b.collection();

@@ -73,12 +73,14 @@ struct root_name {
 /// Elements of `contribute` on their way to the root: those of a PE, or of hosts.
 class contribution_base {
  public:
+  explicit contribution_base(const void* its_kind) : kind(its_kind) {}
   virtual ~contribution_base() = default;
   virtual void send_to_root(local_collection& home, std::uint64_t number) = 0;
   /// To a PE that combines; `level` is that of the sender from now on.
   virtual void send_to_combine(local_collection& home, int to, std::uint64_t number,
                                const reported_watermark& level) = 0;
   std::uint64_t count = 0;
+  const void* const kind;  // &kind_of_result of the class
 };
 
 class local_collection {

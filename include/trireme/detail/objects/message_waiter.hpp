@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <string>
 
 #include "trireme/detail/sched/envelope.hpp"
 
@@ -23,32 +24,46 @@ struct message_key {
 
 struct waiting_coroutine;
 
+/// Which messages of a method a coroutine takes.
+enum class message_match : std::uint8_t {
+  reference,             // those of its key
+  reference_and_filter,  // of those the ones that its filter accepts
+  filter,                // of all references the ones that its filter accepts
+};
+
 /// One coroutine waiting for messages of one method. Lives in the coroutine's frame.
 class message_waiter {
  public:
-  message_waiter(std::uint32_t method, std::uint64_t reference, std::size_t count)
-      : key_{method, reference}, missing_(count) {}
+  message_waiter(std::uint32_t method, std::uint64_t reference, std::size_t count,
+                 message_match match = message_match::reference)
+      : key_{method, reference}, missing_(count), match_(match) {}
   message_waiter(const message_waiter&) = delete;
   message_waiter& operator=(const message_waiter&) = delete;
-  virtual ~message_waiter() = default;
-  /// Runs the method with the message's arguments and keeps its result. False: the method threw and its caller was
-  /// notified; the coroutine continues to wait.
-  virtual bool accept(sched::envelope& message) = 0;
+  virtual ~message_waiter() {
+    if (gone_ != nullptr) *gone_ = true;
+  }
+  /// Runs the method with the message's arguments and keeps its result, unless the method has ended the coroutine, and
+  /// this with it (is_gone). False: the method threw and its caller was notified; the coroutine continues to wait.
+  virtual bool accept(sched::envelope& message, const bool& is_gone) = 0;
+  /// The filter. May replace an archive in the message by what it contains.
+  virtual bool accepts(sched::envelope&) { return true; }
 
   const message_key& key() const { return key_; }
   bool satisfied() const { return missing_ == 0; }
+  /// Which messages, for the stall report.
+  std::string describe_match() const;
 
  private:
   friend class awaited_messages;
-  void use(sched::envelope& message) {
-    --missing_;  // first: the method may send, and the waiters may change while it runs
-    if (!accept(message)) ++missing_;
-  }
   message_key key_;
   std::size_t missing_;
-  // While its coroutine waits; the second as long as it is not satisfied.
+  bool* gone_ = nullptr;  // while accept() runs
+  // While its coroutine waits; the position as long as it is not satisfied.
   waiting_coroutine* entry_ = nullptr;
-  void* position_ = nullptr;  // its entry in awaited_messages::wanted_
+  void* position_ = nullptr;  // its entry in one of the queues of awaited_messages
+  std::uint64_t order_ = 0;   // of those that wait, the smallest waits longest
+  message_match match_;
+  bool is_in_plain_queue_ = true;
 };
 
 }  // namespace tri::objects

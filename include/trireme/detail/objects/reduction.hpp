@@ -78,6 +78,21 @@ void check_is_of_subtree(const sched::pe& here, const sched::envelope& message, 
 /// A part has arrived, from another host perhaps: for figures.
 void count_part(const sched::pe& here, const sched::envelope& message);
 
+/// Runs a function of a reducer or the delivery of a result where no method could catch an exception: one that leaves
+/// it ends the job. `what` is the reduction.
+[[noreturn]] void report_escaped_reduction(sched::pe& here, const std::string& what, std::exception_ptr error);
+template <class What, class Run>
+void run_reducer(sched::pe& here, const What& what, Run&& run) {
+  try {
+    run();
+  } catch (...) {
+    if constexpr (std::is_invocable_v<What>)
+      report_escaped_reduction(here, what(), std::current_exception());
+    else
+      report_escaped_reduction(here, what, std::current_exception());
+  }
+}
+
 template <class Reducer, class Partial>
 void combine_into(std::optional<Partial>& sum, Partial&& value) {
   if (sum.has_value())
@@ -127,7 +142,7 @@ class reduction_root final : public awaited_result {
     bases_ += part.bases;
     population_ += part.population;
     count_ += part.elements;
-    if (part.elements != 0) combine_into<Reducer>(value_, std::move(value));
+    if (part.elements != 0) run_reducer(here_, what_, [&] { combine_into<Reducer>(value_, std::move(value)); });
     finish_if_complete();
   }
   bool is_ready() const override { return false; }
@@ -157,10 +172,12 @@ class reduction_root final : public awaited_result {
     if (bases_ != expected_bases_ || count_ != population_) return;
     if (!value_.has_value()) here_.job().fail(what_ + ": a reduction over no elements has no value");
     pe_objects::of(here_).results.remove(name_);
-    if constexpr (passes_the_queues<Reducer>)
-      target_.immediately(Reducer::finish(std::move(*value_)));
-    else
-      target_(Reducer::finish(std::move(*value_)));
+    run_reducer(here_, what_, [&] {
+      if constexpr (passes_the_queues<Reducer>)
+        target_.immediately(Reducer::finish(std::move(*value_)));
+      else
+        target_(Reducer::finish(std::move(*value_)));
+    });
     delete this;
   }
 
@@ -252,7 +269,10 @@ struct host_part_handler {
     sum.elements += counts.elements;
     sum.missing_bases -= counts.bases;
     sum.under_way += progress.begun - progress.over;
-    if (counts.elements != 0) combine_into<Reducer>(sum.value, std::move(value));
+    if (counts.elements != 0)
+      run_reducer(
+          here, [&] { return sched::handler_table()[message.handler].name; },
+          [&] { combine_into<Reducer>(sum.value, std::move(value)); });
     // Pending parts may finish before the base that counts them arrives.
     if (sum.missing_bases == 0 && sum.under_way == 0) pass_on(here, root, sum);
   }
@@ -319,26 +339,6 @@ struct host_part_handler {
 
 // ---- broadcasts
 
-/// Replaces an archive by objects, so that the arguments can be used many times.
-template <class Tuple>
-Tuple& shared_arguments(sched::envelope& message) {
-  if (message.kind == sched::payload_kind::direct) return *std::launder(reinterpret_cast<Tuple*>(message.payload));
-  if (message.kind == sched::payload_kind::serialized) {
-    if constexpr (tuple_facts<Tuple>::all_serializable && !tuple_facts<Tuple>::same_everywhere) {
-      auto& payload = message.block();
-      void* const block = arena::allocate(sizeof(Tuple));
-      auto* const values = new (block) Tuple();
-      read_archive(message, [values](input_archive& archive) {
-        std::apply([&](auto&... value) { (deserialize_value(archive, value), ...); }, *values);
-      });
-      arena::release(payload.block);
-      payload.block = block;
-      message.kind = sched::payload_kind::objects;
-    }
-  }
-  return *static_cast<Tuple*>(message.block().block);
-}
-
 /// Calls `each(element)` for the elements a broadcast is for: one that catches up, or all local ones that have not had
 /// it.
 template <class Each>
@@ -388,7 +388,7 @@ struct broadcast_method : broadcast_handler<broadcast_method<Method>> {
           element.awaited_message_arrived({single.handler, peek_reference<tuple, 0>(single)}, single);
           return;
         }
-        auto& object = static_cast<typename facts::object&>(element);
+        auto& object = object_of<typename facts::object>(element);
         using result = typename facts::result;
         if constexpr (is_task<result>) {
           facts::invoke_shared(object, arguments)
@@ -431,7 +431,7 @@ struct reducing_broadcast : broadcast_handler<reducing_broadcast<Method, Reducer
     const int combining_pe = only == nullptr ? host_part::combining_pe_of(here, root) : no_pe;
     for_broadcast_targets(home, message, only, [&](element_base& element) {
       const owner_scope owner(&element.coroutines());
-      auto& object = static_cast<typename facts::object&>(element);
+      auto& object = object_of<typename facts::object>(element);
       const auto invoke = [&]() -> decltype(auto) {
         return std::apply(
             [&](const root_name&, const auto&... argument) -> decltype(auto) {
@@ -531,6 +531,10 @@ void post_broadcast(sched::pe& here, const local_collection& home, std::uint32_t
 
 // ---- contributions by the elements themselves
 
+/// The elements contribute values of different types to one reduction, or with different reducers.
+[[noreturn]] void throw_mixed_contributions();
+[[noreturn]] void refuse_mixed_contributions(sched::pe& here, const local_collection& home, std::uint64_t number);
+
 template <class Reducer, class T>
 struct contribution_root_handler;
 template <class Reducer, class T>
@@ -541,7 +545,8 @@ template <class Reducer, class T>
 class local_contribution final : public contribution_base {
  public:
   using partial = partial_of<Reducer, T>;
-  explicit local_contribution(callback<result_of_reduction<Reducer, T>> target) : target_(std::move(target)) {}
+  explicit local_contribution(callback<result_of_reduction<Reducer, T>> target)
+      : contribution_base(&kind_of_result<local_contribution>), target_(std::move(target)) {}
   void add(partial&& value) {
     if (value_.has_value())
       Reducer::combine(*value_, std::move(value));
@@ -586,8 +591,10 @@ struct contribution_root_handler {
       root = reduction_root<Reducer, T>::make(here,
                                               "contribution " + std::to_string(message.element) + " of " + home->name(),
                                               0, home->contributors(message.element), to);
-    auto* const collecting = named_result<reduction_root<Reducer, T>>(here, message, root.slot, root.generation);
-    collecting->add({0, 0, static_cast<std::int64_t>(count)}, std::move(value));
+    awaited_result* const found = pe_objects::of(here).results.find(root.slot, root.generation);
+    if (found->kind() != &kind_of_result<reduction_root<Reducer, T>>) [[unlikely]]
+      refuse_mixed_contributions(here, *home, message.element);
+    static_cast<reduction_root<Reducer, T>*>(found)->add({0, 0, static_cast<std::int64_t>(count)}, std::move(value));
     if (pe_objects::of(here).results.find(root.slot, root.generation) == nullptr)
       home->forget_contribution_root(message.element);
   }
@@ -619,8 +626,11 @@ struct host_contribution_handler {
     using part = local_contribution<Reducer, T>;
     auto& slot = home->contribution_of_hosts(message.element);
     if (slot == nullptr) slot = std::make_unique<part>(to);
+    if (slot->kind != &kind_of_result<part>) refuse_mixed_contributions(here, *home, message.element);
     auto& sum = static_cast<part&>(*slot);
-    sum.add(std::move(value));
+    run_reducer(
+        here, [&] { return "contribution " + std::to_string(message.element) + " of " + home->name(); },
+        [&] { sum.add(std::move(value)); });
     sum.count += count;
     home->level_reported(static_cast<int>(message.source), level);
   }
@@ -632,7 +642,10 @@ template <class Reducer, class T>
 void contribute(element_base& element, T&& value, callback<result_of_reduction<Reducer, std::decay_t<T>>> target) {
   using local = local_contribution<Reducer, std::decay_t<T>>;
   local_collection& home = element.home();
-  auto& part = static_cast<local&>(home.contribution(element, [&] { return std::make_unique<local>(target); }));
+  contribution_base& found = home.contribution(element, [&] { return std::make_unique<local>(target); });
+  if (found.kind != &kind_of_result<local>) [[unlikely]]
+    throw_mixed_contributions();
+  auto& part = static_cast<local&>(found);
   part.add(Reducer::start(element.number(), std::decay_t<T>(std::forward<T>(value))));
   home.contributed(element);
 }

@@ -8,6 +8,7 @@
 //   containers                                       their size, then element by element
 //   std::optional, std::variant, std::unique_ptr     which alternative, then its value
 //   std::shared_ptr                                  each object once in an archive, however many share it
+//   these two to a class with virtual functions      by the class that the object has (polymorphic.hpp)
 //
 // A container is any class with value_type, size(), clear(), iterators and push_back() or insert(): not only those of
 // the standard library, whose headers are not needed for this. Wrappers of the library cereal (named values, base
@@ -128,6 +129,34 @@ inline constexpr bool is_cereal_wrapper =
     is_a<cereal::NameValuePair, T> || is_a<cereal::BinaryData, T> || is_a<cereal::SizeTag, T> ||
     is_a<cereal::base_class, T> || is_a<cereal::virtual_base_class, T>;
 
+/// Pointers to it are written by the class that the object has.
+template <class T>
+inline constexpr bool is_polymorphic_base = std::is_polymorphic_v<T> && std::has_virtual_destructor_v<T>;
+template <class Base>
+void write_polymorphic(output_archive& archive, const Base* object);  // polymorphic.hpp
+template <class Base>
+void read_polymorphic(input_archive& archive, std::unique_ptr<Base>& pointer);
+template <class Base>
+void write_shared_polymorphic(output_archive& archive, const std::shared_ptr<Base>& pointer);
+template <class Base>
+void read_shared_polymorphic(input_archive& archive, std::shared_ptr<Base>& pointer);
+
+/// What std::unique_ptr and std::shared_ptr point to; void for all else.
+template <class T>
+struct pointed_by {
+  using type = void;
+};
+template <class T>
+struct pointed_by<std::unique_ptr<T>> {
+  using type = T;
+};
+template <class T>
+struct pointed_by<std::shared_ptr<T>> {
+  using type = T;
+};
+template <class T>
+inline constexpr bool points_to_base = is_polymorphic_base<typename pointed_by<T>::type>;
+
 // ---- whether a type can be serialized: checked for the elements, too
 
 template <class T>
@@ -178,8 +207,12 @@ constexpr bool has_way() {
     using pointed = typename T::element_type;
     constexpr bool owns_one =
         std::is_same_v<T, std::unique_ptr<pointed>> || std::is_same_v<T, std::shared_ptr<pointed>>;
-    if constexpr (!owns_one || std::is_void_v<pointed> || std::is_polymorphic_v<pointed>) {
-      return false;  // how many, deleted how, or of which class?
+    if constexpr (!owns_one || std::is_void_v<pointed>) {
+      return false;  // how many, or deleted how?
+    } else if constexpr (is_polymorphic_base<pointed>) {
+      return true;  // the classes that are registered for it (polymorphic.hpp)
+    } else if constexpr (std::is_polymorphic_v<pointed>) {
+      return false;  // of which class?
     } else {
       return has_way<std::remove_cv_t<pointed>>() && std::is_default_constructible_v<std::remove_cv_t<pointed>>;
     }
@@ -255,6 +288,10 @@ void write_value(output_archive& archive, const T& value) {
     write_as_class_says(archive, value);
   } else if constexpr (any_array<T>) {
     for (const auto& each : value) write_value(archive, each);
+  } else if constexpr (points_to_base<T> && is_a<std::unique_ptr, T>) {
+    write_polymorphic<std::remove_const_t<typename T::element_type>>(archive, value.get());
+  } else if constexpr (points_to_base<T>) {
+    write_shared_polymorphic(archive, value);
   } else if constexpr (is_a<std::optional, T> || is_a<std::unique_ptr, T>) {
     const std::uint32_t any = value ? 1 : 0;
     archive.write(&any, sizeof any);
@@ -380,6 +417,10 @@ void read_value(input_archive& archive, T& value) {
   } else if constexpr (is_a<std::optional, T>) {
     value.reset();
     if (archive.read_choice(2) != 0) read_value(archive, value.emplace());
+  } else if constexpr (points_to_base<T> && is_a<std::unique_ptr, T>) {
+    read_polymorphic(archive, value);
+  } else if constexpr (points_to_base<T>) {
+    read_shared_polymorphic(archive, value);
   } else if constexpr (is_a<std::unique_ptr, T>) {
     value.reset();
     if (archive.read_choice(2) == 0) return;
@@ -403,3 +444,5 @@ void read_value(input_archive& archive, T& value) {
 }  // namespace tri::objects
 
 #pragma GCC visibility pop
+
+#include "trireme/detail/objects/polymorphic.hpp"  // pointers to base classes

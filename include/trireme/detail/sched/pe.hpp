@@ -6,6 +6,7 @@
 // calls.
 #pragma once
 
+#include <compare>
 #include <cstddef>
 #include <cstdint>
 #include <utility>
@@ -46,6 +47,13 @@ struct stop_unwinding {};
 
 /// Handler of messages whose content was taken out of the queue before their turn.
 extern const std::uint32_t taken_handler;
+
+/// Names a message that was sent to later; in the order in which they run.
+struct timer_name {
+  std::uint64_t deadline_ticks = 0;
+  std::uint64_t sequence = 0;
+  friend auto operator<=>(const timer_name&, const timer_name&) = default;
+};
 
 /// Where to send to a PE of the job.
 struct pe_peer {
@@ -149,7 +157,9 @@ class pe {
   /// arena_exhausted, then nothing was sent.
   virtual void send_seed(const envelope& message) = 0;
   /// To this PE itself once `delay_ns` have passed.
-  virtual void send_later(std::int64_t delay_ns, const envelope& message) = 0;
+  virtual timer_name send_later(std::int64_t delay_ns, const envelope& message) = 0;
+  /// Drops such a message. False: it has run, or been dropped, already.
+  virtual bool cancel_later(const timer_name& which) = 0;
 
   /// Removes waiting messages that `match` from the queue of own messages, in order, and passes each to `use` (which
   /// takes ownership of its payload). For elements that leave while messages to them wait here. The message whose
