@@ -48,6 +48,25 @@ TEST(keyed_queues, method_and_reference_are_two_things) {
   EXPECT_EQ(queues.size(), 0U);
 }
 
+TEST(keyed_queues, finds_the_first_of_a_key_or_a_method_that_is_wanted) {
+  keyed_queues<int> queues;
+  for (int i = 0; i < 12; ++i) queues.push({static_cast<std::uint32_t>(i % 2), static_cast<std::uint64_t>(i % 3)}, i);
+  const auto above = [](int limit) { return [limit](int value) { return value > limit; }; };
+  std::vector<int> visited;
+  const auto found = queues.find_if({1, 0}, [&](int value) {
+    visited.push_back(value);
+    return value > 3;
+  });
+  EXPECT_EQ(visited, (std::vector<int>{3, 9}));  // those of the key, in order, and no more than that
+  EXPECT_EQ(queues.take(found), 9);
+  EXPECT_EQ(queues.find_if({1, 0}, above(3)), queues.end());
+  EXPECT_EQ(queues.find_if({4, 4}, above(0)), queues.end());
+  EXPECT_EQ(queues.take(queues.find_if_of_method(0, above(4))), 6);
+  EXPECT_EQ(queues.take(queues.find_if_of_method(0, above(4))), 8);
+  EXPECT_EQ(queues.find_if_of_method(1, above(11)), queues.end());
+  EXPECT_EQ(queues.size(), 9U);
+}
+
 TEST(keyed_queues, takes_from_every_place_of_a_key) {
   for (int taken = 0; taken < 4; ++taken) {
     keyed_queues<int> queues;
