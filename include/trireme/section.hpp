@@ -248,8 +248,8 @@ struct callback_section {
   array_shape shape;
   std::vector<std::uint64_t> members;
 };
-/// Keeps them until the job ends, once for each section.
-void keep_callback_section(const section_name& name, const callback_section& facts);
+/// Keeps them until the job ends, once for sections of the same members. Returns the number that names them here.
+std::uint64_t keep_callback_section(const section_name& name, const callback_section& facts);
 /// Ends the job when there is none: another process has sent the callback.
 const callback_section& find_callback_section(sched::pe& here, std::uint64_t id);
 
@@ -279,14 +279,13 @@ struct callback_to_section {
 
 template <class T>
 std::uint64_t register_callback_section(const section<T>& target) {
-  keep_callback_section(target.name(), {target.whole().id(), target.whole().shape(), target.members()});
-  return target.name().id;
+  return keep_callback_section(target.name(), {target.whole().id(), target.whole().shape(), target.members()});
 }
 
 }  // namespace objects
 
 /// A callback that invokes a method of all members of a section with the value. The calling PE keeps the list of the
-/// members until the job ends, once for each section, and multicasts the values.
+/// members until the job ends, once for sections of the same members, and multicasts the values.
 template <auto Method, class T>
 auto to(const section<T>& target) {
   return objects::make_callback<objects::callback_to_section<Method, T>>(

@@ -35,6 +35,9 @@ enum kind {
   nonexistent_collection,
   awaited_message,
   suspended_coroutine,
+  suspended_choice,
+  section_contribution,
+  section_callback,
   member_of_migrating,
   message_to_migrating,
   insertion,
@@ -153,10 +156,31 @@ struct worker : tri::array_element<worker, tri::index<1>> {
       contribute(counted(contribution), tri::gather, tri::to<&worker::all_given>(this_array()(0)));
     ++steps[contribution];
   }
+  void give_in(tri::section_name part) {  // nor does this one
+    if (this_index()[0] != 0)
+      contribute(part, counted(section_contribution), tri::gather, tri::to<&worker::all_given>(this_array()(0)));
+    ++steps[section_contribution];
+  }
+  void hand_round(tri::callback<counted> target, counted token) {
+    token.step();
+    target(std::move(token));
+  }
+  void take_of_part(counted token) {
+    token.step();
+    if (this_index()[0] == last)
+      this_array()(0).send<&worker::hand_round>(tri::to<&worker::take_of_part>(this_array().select({1, last})),
+                                                std::move(token));
+  }
   void awaited(int, counted token) { token.step(); }
   tri::task<> wait(counted token) {
     token.step();
     co_await when<&worker::awaited>(-1);
+  }
+  tri::task<> choose(counted token) {
+    token.step();
+    tri::future<counted> nothing;
+    static_cast<void>(co_await select(when<&worker::awaited>(-2), tri::after(never), nothing,
+                                      when_n<&worker::awaited>(3, 0)));  // of which one has come
   }
 };
 
@@ -237,6 +261,7 @@ void start_and_leave() {
     workers(i).send<&worker::ask_node>(nodes, counted(node_call));
     for (int unasked = 0; unasked < 3; ++unasked) workers(i).send<&worker::awaited>(unasked, counted(awaited_message));
     workers(i).send<&worker::wait>(counted(suspended_coroutine));
+    workers(i).send<&worker::choose>(counted(suspended_choice));
     workers(i).send<&worker::give_own>();
     tri::send_after<&worker::pass>(never, workers(i), counted(timer));
   }
@@ -244,6 +269,8 @@ void start_and_leave() {
   if (tri::pe_count() > 1) workers(0).send<&worker::pass_at_once>(counted(immediate_message));
   workers(0).send<&worker::reduce>();
   auto some = workers.select({0, 2, 3, worker::last});
+  some.multicast<&worker::give_in>(some.name());
+  workers(0).send<&worker::hand_round>(tri::to<&worker::take_of_part>(some), counted(section_callback));
   for (int token = 0; token < 4; ++token) {
     workers.broadcast<&worker::spread>(counted(broadcast));
     some.multicast<&worker::spread_to>(some, counted(multicast));
@@ -280,7 +307,7 @@ void start_and_leave() {
   // What runs for ever must have begun here, or its last message may not have been under way at all.
   for (const int kind : {own_pe, other_pe, immediate_message, node, node_call, function_on_pe, broadcast, multicast,
                          call, callback_value, reduction_part, member_of_migrating, message_to_migrating, insertion,
-                         single_object, creation_again_and_again}) {
+                         single_object, creation_again_and_again, section_callback}) {
     if ((kind == member_of_migrating || kind == immediate_message) && tri::pe_count() == 1) continue;
     while (steps[static_cast<std::size_t>(kind)] < 5) tri::after(std::chrono::milliseconds(1)).get();
   }

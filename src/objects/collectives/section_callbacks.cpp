@@ -1,6 +1,8 @@
 #include <fmt/format.h>
 
 #include <map>
+#include <utility>
+#include <vector>
 
 #include "trireme/section.hpp"
 #include "trireme/variables.hpp"
@@ -8,19 +10,26 @@
 namespace tri::objects {
 namespace {
 
+struct known_sections {
+  std::map<std::uint64_t, callback_section> by_id;
+  std::map<std::pair<std::uint32_t, std::vector<std::uint64_t>>, std::uint64_t> ids;  // by collection and members
+};
 // NOLINTNEXTLINE(cert-err58-cpp): registration before main, as of all variables of a PE
-pe_local<std::map<std::uint64_t, callback_section>> sections;
+pe_local<known_sections> sections;
 
 }  // namespace
 
-void keep_callback_section(const section_name& name, const callback_section& facts) {
+std::uint64_t keep_callback_section(const section_name& name, const callback_section& facts) {
   if (name.size == 0) throw std::logic_error("tri::to: this section has no members (one that was made by default?)");
-  sections->try_emplace(name.id, facts);
+  if (sections->by_id.contains(name.id)) return name.id;
+  const auto [same, is_new] = sections->ids.try_emplace({facts.collection, facts.members}, name.id);
+  if (is_new) sections->by_id.emplace(name.id, facts);
+  return same->second;
 }
 
 const callback_section& find_callback_section(sched::pe& here, std::uint64_t id) {
-  const auto found = sections->find(id);
-  if (found == sections->end())
+  const auto found = sections->by_id.find(id);
+  if (found == sections->by_id.end())
     here.job().fail(fmt::format("a callback names section {}, which PE {} does not know", id, here.number()));
   return found->second;
 }
