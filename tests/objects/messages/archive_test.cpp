@@ -350,9 +350,73 @@ struct only_saves {
     archive(text);
   }
 };
+class undeletable {  // through a pointer to it
+ public:
+  virtual int value() const { return 0; }
+
+ protected:
+  ~undeletable() = default;
+};
 struct base_of_many {
   virtual ~base_of_many() = default;
+  virtual int value() const { return 0; }
 };
+struct one_of_many : base_of_many {
+  int own = 0;
+  std::shared_ptr<base_of_many> next;
+  one_of_many() = default;
+  explicit one_of_many(int its_value) : own(its_value) {}
+  int value() const override { return own; }
+  template <class Archive>
+  void serialize(Archive& archive) {
+    archive(own, next);
+  }
+};
+struct unknown_of_many : base_of_many {};
+const tri::derived_class<base_of_many, one_of_many> one_is_of_many;
+
+TEST(archive, objects_are_written_by_their_class) {
+  run([] {
+    std::unique_ptr<base_of_many> one = std::make_unique<one_of_many>(7);
+    const std::string bytes = written(one);
+    const auto back = read<std::unique_ptr<base_of_many>>(bytes);
+    ASSERT_NE(dynamic_cast<one_of_many*>(back.get()), nullptr);
+    EXPECT_EQ(back->value(), 7);
+    EXPECT_EQ(read<std::unique_ptr<base_of_many>>(written(std::unique_ptr<base_of_many>())), nullptr);
+
+    // One object, known by pointers to two classes, and a ring.
+    const auto first = std::make_shared<one_of_many>(1), second = std::make_shared<one_of_many>(2);
+    first->next = second;
+    second->next = first;
+    const auto ring = read<std::vector<std::shared_ptr<base_of_many>>>(
+        written(std::vector<std::shared_ptr<base_of_many>>{first, second, nullptr, first}));
+    first->next = nullptr;
+    ASSERT_EQ(ring.size(), 4U);
+    EXPECT_EQ(ring[0], ring[3]);
+    EXPECT_EQ(ring[2], nullptr);
+    EXPECT_EQ(dynamic_cast<one_of_many&>(*ring[0]).next, ring[1]);
+    EXPECT_EQ(dynamic_cast<one_of_many&>(*ring[1]).next, ring[0]);
+    dynamic_cast<one_of_many&>(*ring[0]).next = nullptr;
+  });
+}
+
+TEST(archive, a_class_that_is_not_known_is_refused) {
+  run([] {
+    try {
+      written(std::unique_ptr<base_of_many>(std::make_unique<unknown_of_many>()));
+      FAIL() << "it was written";
+    } catch (const std::runtime_error& error) {
+      EXPECT_NE(std::string(error.what()).find("unknown_of_many cannot be sent by a pointer to"), std::string::npos)
+          << error.what();
+    }
+    std::string bytes = written(std::unique_ptr<base_of_many>(std::make_unique<one_of_many>(7)));
+    ++bytes[4];  // the name of the class follows whether there is an object
+    EXPECT_THROW(read<std::unique_ptr<base_of_many>>(bytes), archive_error);
+    EXPECT_THROW(read<std::shared_ptr<base_of_many>>(bytes), archive_error);
+    for (std::size_t size = 0; size + 1 < bytes.size(); ++size)
+      EXPECT_THROW(read<std::unique_ptr<base_of_many>>(bytes.substr(0, size)), archive_error);
+  });
+}
 
 TEST(archive, what_has_no_way_is_known_before) {
   static_assert(is_serializable<std::map<std::string, std::vector<std::optional<named>>>>);
@@ -363,7 +427,7 @@ TEST(archive, what_has_no_way_is_known_before) {
   static_assert(!is_serializable<std::variant<int, says_nothing>>);
   static_assert(!is_serializable<int*>);
   static_assert(!is_serializable<std::vector<int*>>);
-  static_assert(!is_serializable<std::unique_ptr<base_of_many>>, "of which class?");
+  static_assert(!is_serializable<std::unique_ptr<undeletable>>, "of which class?");
   static_assert(!is_serializable<std::unique_ptr<int[]>>, "how many?");
 }
 
