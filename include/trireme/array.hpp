@@ -39,6 +39,18 @@ template <class T>
 concept has_describe_load = requires(T& object, load_description& load) { object.describe_load(load); };
 
 template <class T>
+concept has_on_restored = requires(T& object) { object.on_restored(); };
+template <class T>
+concept has_on_shrink = requires(T& object) { object.on_shrink(object); };
+template <class T>
+constexpr bool is_same_everywhere() {
+  if constexpr (requires { T::same_everywhere; })
+    return T::same_everywhere;
+  else
+    return false;
+}
+
+template <class T>
 inline constexpr bool is_movable_between_processes = is_serializable<T>;
 
 template <class T>
@@ -66,11 +78,20 @@ element_type describe_element_type() {
       }
     };
   }
+  if constexpr (is_movable_between_processes<T> && dimensions_of<typename T::index_type> != 0)
+    type.make = []() -> std::unique_ptr<element_base> { return std::make_unique<T>(); };
   if constexpr (has_on_migrated<T>)
     type.on_migrated = [](element_base& element) { static_cast<T&>(element).on_migrated(); };
   if constexpr (has_describe_load<T>)
     type.describe_load = [](element_base& element, load_description& load) {
       static_cast<T&>(element).describe_load(load);
+    };
+  if constexpr (has_on_restored<T>)
+    type.on_restored = [](element_base& element) { static_cast<T&>(element).on_restored(); };
+  type.is_same_everywhere = is_same_everywhere<T>();
+  if constexpr (has_on_shrink<T>)
+    type.on_shrink = [](element_base& element, element_base& leaving) {
+      static_cast<T&>(element).on_shrink(static_cast<T&>(leaving));
     };
   return type;
 }

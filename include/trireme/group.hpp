@@ -21,11 +21,17 @@ class group : public array<T> {
  public:
   group() = default;
   explicit group(const array<T>& members) : array<T>(members) {}
-  element_ref<T> operator[](int pe) const { return array<T>::operator()(pe); }
+  /// Throws std::out_of_range when there is no such PE. The number of PEs is that of this job: a handle from a
+  /// checkpoint may be of one with others.
+  element_ref<T> operator[](int pe) const {
+    objects::check_pe(sched::this_pe(), pe, [] { return "group of " + objects::type_name<T>() + ": a member"; });
+    return element_ref<T>(this->id(), static_cast<std::uint64_t>(pe));
+  }
+  element_ref<T> operator()(int pe) const { return (*this)[pe]; }
   /// The member on the calling PE.
   /// Throws std::logic_error when the group does not exist yet because an urgent message has overtaken its creation.
   T& local() const {
-    T* const member = (*this)[sched::this_pe().number()].local();
+    T* const member = element_ref<T>(this->id(), static_cast<std::uint64_t>(sched::this_pe().number())).local();
     if (member == nullptr) [[unlikely]]
       throw std::logic_error("trireme: group of " + objects::type_name<T>() +
                              " has no member on this PE yet (immediate messages pass the creation of collections)");

@@ -22,6 +22,51 @@ namespace objects {
 class node_object {
  public:
   virtual ~node_object() = default;
+  /// The number of its class.
+  virtual std::uint32_t node_type() const = 0;
+};
+
+/// What checkpoints need of a class; as element_type. Null: the class cannot.
+struct node_object_type {
+  std::string name;
+  void (*save)(const node_object&, output_archive&) = nullptr;
+  std::unique_ptr<node_object> (*load)(input_archive&) = nullptr;
+  std::unique_ptr<node_object> (*make)() = nullptr;  // by the default constructor
+  void (*on_restored)(node_object&) = nullptr;
+  void (*on_shrink)(node_object&, node_object& leaving) = nullptr;
+  bool is_same_everywhere = false;
+};
+std::uint32_t register_node_object_type(node_object_type type);
+const node_object_type& node_object_type_of(std::uint32_t number);
+std::uint32_t node_object_types();  ///< the number of them
+/// The members of this process, in the order of their creation. Not during this a member may be created.
+void for_each_node_object(os::function_ref<void(std::uint32_t group, node_object&)> visit);
+
+template <class T>
+node_object_type describe_node_object_type() {
+  node_object_type type;
+  type.name = type_name<T>();
+  if constexpr (is_serializable<T> && std::is_default_constructible_v<T>) {
+    type.save = [](const node_object& object, output_archive& archive) { archive(static_cast<const T&>(object)); };
+    type.make = []() -> std::unique_ptr<node_object> { return std::make_unique<T>(); };
+    type.load = [](input_archive& archive) -> std::unique_ptr<node_object> {
+      auto loaded = std::make_unique<T>();
+      archive(*loaded);
+      return loaded;
+    };
+  }
+  if constexpr (has_on_restored<T>)
+    type.on_restored = [](node_object& object) { static_cast<T&>(object).on_restored(); };
+  type.is_same_everywhere = is_same_everywhere<T>();
+  if constexpr (has_on_shrink<T>)
+    type.on_shrink = [](node_object& object, node_object& leaving) {
+      static_cast<T&>(object).on_shrink(static_cast<T&>(leaving));
+    };
+  return type;
+}
+template <class T>
+struct node_object_type_entry {
+  static inline const std::uint32_t number = register_node_object_type(describe_node_object_type<T>());
 };
 
 /// Creates the member of this process if no other PE of it has; returns when it exists. Messages that arrived earlier
@@ -157,7 +202,10 @@ struct node_reduction {
 
 /// Base of the members of a node group. Their methods may run at the same time on several PEs of the process.
 template <class Self>
-class nodegroup_member : public objects::node_object {};
+class nodegroup_member : public objects::node_object {
+ public:
+  std::uint32_t node_type() const override { return objects::node_object_type_entry<Self>::number; }
+};
 
 /// Handle of one member.
 template <class T>

@@ -5,6 +5,7 @@
 
 #include "trireme/array.hpp"
 #include "trireme/buffer.hpp"
+#include "trireme/checkpoint.hpp"
 #include "trireme/group.hpp"
 #include "trireme/mailbox.hpp"
 #include "trireme/nodegroup.hpp"

@@ -42,8 +42,9 @@ inline std::string describe_key(const object_key& key) {
 }
 
 struct object_home_map {
-  int operator()(std::uint64_t number, std::uint64_t, int, const array_shape&) const {
-    return static_cast<int>(number >> 48);
+  int operator()(std::uint64_t number, std::uint64_t, int pes, const array_shape&) const {
+    const int pe = static_cast<int>(number >> 48);
+    return pe < pes ? pe : pe % pes;  // made before a restart on fewer PEs
   }
 };
 

@@ -91,7 +91,7 @@ class coroutine_owner {
   }
   std::size_t count() const { return count_; }
   /// Of no element: null.
-  const element_base* element() const { return element_; }
+  element_base* element() const { return element_; }
 
   /// While loads are measured: time, in ticks of os::task_clock, for which methods of the owner have run.
   void add_load(std::uint64_t ticks) { load_ += ticks; }

@@ -35,24 +35,47 @@ struct pe_local_slot {
 /// A plain pointer, so that reading it needs no initialisation. The slots of a PE are destroyed with its run, those of
 /// other threads with the thread.
 inline thread_local pe_local_slot* pe_local_slots = nullptr;
-std::uint32_t register_pe_local();
+/// How checkpoints write the calling PE's value of a variable, read it, and take over that of a PE which the restarted
+/// job does not have. All empty: the variable is not in checkpoints.
+struct saved_variable {
+  os::unique_function<void(output_archive&)> save;
+  os::unique_function<void(input_archive&)> load;
+  os::unique_function<void(input_archive&)> merge;
+  bool is_same_everywhere = false;
+};
+std::uint32_t register_pe_local(saved_variable functions);
+const std::vector<saved_variable>& pe_local_variables();
 void create_pe_locals();
 void destroy_pe_locals();
 
 /// `drop` releases a message with a value that will not be stored; `make_remote` and `form` as in sched::handler_row.
+/// `saved.save` writes nothing when the value was not published; empty functions: its type cannot be in a checkpoint.
 std::uint32_t register_read_only(os::unique_function<void(sched::envelope&)> store, sched::handler_function drop,
-                                 sched::handler_function make_remote, const sched::message_form& form);
+                                 sched::handler_function make_remote, const sched::message_form& form,
+                                 os::unique_function<bool()> is_published, saved_variable saved);
+struct read_only_state {
+  bool is_published;
+  const saved_variable* saved;
+};
+std::vector<read_only_state> read_only_variables();
 void reset_read_only();
 future<int> publish_read_only(std::uint32_t variable, os::function_ref<packed_arguments(bool same_process)> pack);
 
 }  // namespace objects
 
-/// A value of which every PE has its own, created at first use with the given initial value.
+/// Declares that checkpoints contain a variable: `tri::pe_local<int> counter(tri::saved);`
+struct saved_tag {};
+inline constexpr saved_tag saved;
+
+/// A value of which every PE has its own, created at first use with the given initial value. Checkpoints contain it
+/// only if it is declared tri::saved; then its type must be serializable.
 template <class T>
 class pe_local {
  public:
   pe_local() : pe_local(T{}) {}
-  explicit pe_local(T initial) : initial_(std::move(initial)), number_(objects::register_pe_local()) {}
+  explicit pe_local(T initial) : initial_(std::move(initial)), number_(objects::register_pe_local({})) {}
+  explicit pe_local(saved_tag, T initial = T{})
+      : initial_(std::move(initial)), number_(objects::register_pe_local(as_saved())) {}
   pe_local(const pe_local&) = delete;
   pe_local& operator=(const pe_local&) = delete;
 
@@ -70,6 +93,20 @@ class pe_local {
     if (objects::pe_local_slots == nullptr) objects::create_pe_locals();
     objects::pe_local_slots[number_] = {new T(initial_), [](void* value) { delete static_cast<T*>(value); }};
   }
+  objects::saved_variable as_saved() {
+    static_assert(objects::is_serializable<T>, "a tri::pe_local that is tri::saved needs a serializable type");
+    objects::saved_variable functions{[this](objects::output_archive& archive) { archive(**this); },
+                                      [this](objects::input_archive& archive) { archive(**this); },
+                                      {},
+                                      objects::is_same_everywhere<T>()};
+    if constexpr (requires(T& value) { value.on_shrink(value); })
+      functions.merge = [this](objects::input_archive& archive) {
+        T leaving(initial_);
+        archive(leaving);
+        (**this).on_shrink(leaving);
+      };
+    return functions;
+  }
   const T initial_;
   const std::uint32_t number_;
 };
@@ -80,9 +117,10 @@ template <class T>
 class read_only {
  public:
   read_only()
-      : number_(objects::register_read_only(
-            [this](sched::envelope& message) { store(message); }, &objects::drop_arguments<std::tuple<T>>,
-            objects::remote_form_of<std::tuple<T>>(), objects::form_of<std::tuple<T>>())) {}
+      : number_(objects::register_read_only([this](sched::envelope& message) { store(message); },
+                                            &objects::drop_arguments<std::tuple<T>>,
+                                            objects::remote_form_of<std::tuple<T>>(), objects::form_of<std::tuple<T>>(),
+                                            [this] { return value_ != nullptr; }, as_saved())) {}
   read_only(const read_only&) = delete;
   read_only& operator=(const read_only&) = delete;
 
@@ -112,6 +150,18 @@ class read_only {
     }
     objects::unpacked_arguments<std::tuple<T>> arguments(message);
     value_ = std::make_unique<const T>(std::move(std::get<0>(arguments.values())));
+  }
+  objects::saved_variable as_saved() {
+    if constexpr (objects::is_serializable<T> && std::is_default_constructible_v<T>)
+      return {[this](objects::output_archive& archive) { archive(*value_); },
+              [this](objects::input_archive& archive) {
+                auto loaded = std::make_unique<T>();
+                archive(*loaded);
+                value_ = std::move(loaded);
+              },
+              {}};
+    else
+      return {};
   }
   std::unique_ptr<const T> value_;  // written by one PE before the acknowledgement that orders all readers
   const std::uint32_t number_;

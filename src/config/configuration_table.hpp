@@ -62,6 +62,8 @@
   ROW(std::string,    loops_report_file,  "",                           "",        anything("the path of a file; empty = none"), "write at the end where the time of each parallel loop went, as JSON") \
   ROW(std::string,    loops_schedule,     "automatic",                  "",        anything("a loop schedule such as hybrid,0.8"), "schedule of parallel loops for which the program names none") \
   ROW(std::string,    loops_tune,         "",                           "",        anything("the path of a file written by trireme tune; empty = none"), "schedules of parallel loops, place by place, for loops for which the program names none") \
+  ROW(std::string,    restart,            "",                           "",        anything("the path of a folder; empty = none"), "begin with the state of the checkpoint in this folder (tri::checkpoint) instead of an empty one") \
+  ROW(std::string,    survive,            "",                           "",        anything("the path of a folder; empty = none"), "set by trireme run --survive: where checkpoints in memory go, and from where the job goes on after the loss of a process") \
   ROW(std::string,    trace,              "",                           "",        anything("the path of a folder; empty = none"), "write a trace into this folder, for `trireme trace`") \
   ROW(std::string,    trace_pes,          "all",                        "",        anything("all, or PEs such as 0-3,7"),  "with trace, the PEs that write one") \
   ROW(bool,           trace_start,        true,                         "",        on_or_off(),                     "with trace, on from the start; off: when the program calls tri::trace::on()") \

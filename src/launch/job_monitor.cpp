@@ -169,6 +169,7 @@ void job_monitor::exited(int process, int wait_status) {
   const state before = std::exchange(gone.now, state::exited);
   gone.lost = false;
   gone.exit_status = shell_status(wait_status);
+  if (WIFSIGNALED(wait_status) && (sent_signals_ >> WTERMSIG(wait_status) & 1) == 0) lost_process_ = true;
   if (WIFSIGNALED(wait_status)) return problem(process, gone.exit_status, describe_exit(wait_status));
   if (before == state::joined) {
     return problem(process, std::max(gone.exit_status, 1), describe_exit(wait_status) + " without leaving the job");
@@ -187,6 +188,8 @@ void job_monitor::machine_failed(int machine, const std::string& text) {
   for (int i = first; i < first + machines_.processes_of(machine); ++i)
     some = std::exchange(at(i).now, state::exited) != state::exited || some;
   if (!some) return;
+  lost_process_ = true;
+  lost_machines_.push_back(machine);
   end(1, fmt::format("host {}: {}; the job is ended", names_[static_cast<std::size_t>(machine)], text), SIGTERM, -1,
       grace_after_crash_ms);
 }
@@ -208,18 +211,24 @@ void job_monitor::problem(int process, int status, const std::string& text) {
   end(status, fmt::format("{} {}; the job is ended", name(process), text), SIGTERM, -1, grace_after_crash_ms);
 }
 
+void job_monitor::send_signal(int signal, int except) {
+  sent_signals_ |= std::uint64_t{1} << signal;
+  actions_.push_back(signal_all{signal, except});
+}
+
 void job_monitor::end(int status, const std::string& text, int signal, int except, int grace_ms) {
   if (ending_) return;
   ending_ = true;
   status_ = status;
-  if (signal != 0) actions_.push_back(signal_all{signal, except});  // first: nothing may delay it
+  if (signal != 0) send_signal(signal, except);  // first: nothing may delay it
   actions_.push_back(start_timer{grace_ms});
   actions_.push_back(print{"trireme: " + text});
 }
 
 void job_monitor::interrupted(int signal, bool all_have_it) {
+  ended_on_request_ = true;
   if (ending_) {  // the user insists
-    actions_.push_back(signal_all{SIGKILL, -1});
+    send_signal(SIGKILL, -1);
     return;
   }
   const char* const text = sigdescr_np(signal);
@@ -228,12 +237,14 @@ void job_monitor::interrupted(int signal, bool all_have_it) {
 }
 
 void job_monitor::out_of_time(double timeout_s) {
+  ended_on_request_ = true;
   end(124, fmt::format("the job did not end within {} s (--timeout); it is ended", timeout_s), SIGTERM, -1,
       grace_after_interrupt_ms);
 }
 
 // As in a pipeline whose reader has ended: the status of SIGPIPE.
 void job_monitor::output_failed(int error) {
+  ended_on_request_ = true;
   end(error == EPIPE ? 128 + SIGPIPE : 1,
       fmt::format("the output of the job cannot be written: {}; the job is ended",
                   std::generic_category().message(error)),
@@ -242,7 +253,7 @@ void job_monitor::output_failed(int error) {
 
 void job_monitor::timer_expired() {
   if (ending_) {
-    actions_.push_back(signal_all{SIGKILL, -1});
+    send_signal(SIGKILL, -1);
     return;
   }
   for (std::size_t i = 0; i < members_.size(); ++i)

@@ -74,6 +74,10 @@ class job_monitor {
   bool finished() const;  // all processes have exited
   bool ending() const { return ending_; }
   int exit_status() const;
+  bool ended_on_request() const { return ended_on_request_; }
+  // A process ended by a signal that no action has sent, or a machine failed: not by the program's will.
+  bool lost_process() const { return lost_process_; }
+  const std::vector<int>& lost_machines() const { return lost_machines_; }
   boot::peer_entry entry_of(int process) const;  // for send_peers; of a process that has joined
 
  private:
@@ -98,6 +102,7 @@ class job_monitor {
   int first_joined() const;  // -1 for none
   // The difference that keeps two processes from being one job; empty for none.
   std::string mismatch(int process, int other) const;
+  void send_signal(int signal, int except);
   void end(int status, const std::string& text, int signal, int except, int grace_ms);
   void problem(int process, int status, const std::string& text);
   void check_exit_before_join();
@@ -108,6 +113,10 @@ class job_monitor {
   std::vector<action> actions_;
   bool ending_ = false;
   int status_ = 0;  // of the problem that ended the job
+  bool ended_on_request_ = false;
+  bool lost_process_ = false;
+  std::vector<int> lost_machines_;
+  std::uint64_t sent_signals_ = 0;  // a bit for each that an action has sent
   std::uint64_t barrier_ = 0;
 };
 

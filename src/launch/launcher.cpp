@@ -52,14 +52,14 @@ class launcher final : public process_events {
   launcher(const launcher&) = delete;
   launcher& operator=(const launcher&) = delete;
 
-  int run() {
+  launch_outcome run() {
     if (options_.timeout_s > 0) deadline_ns_ = os::now_ns() + static_cast<std::int64_t>(options_.timeout_s * 1e9);
     start();
     while (!monitor_.finished()) step();
     end_groups();
     finish_output();
     if (end_where_output_failed()) own_error().flush();
-    return monitor_.exit_status();
+    return {monitor_.exit_status(), monitor_.ended_on_request(), monitor_.lost_process(), monitor_.lost_machines()};
   }
 
  private:
@@ -367,7 +367,9 @@ void launcher::send_table(int process) {
 
 }  // namespace
 
-int launch(const launch_options& options) {
+int launch(const launch_options& options) { return launch_once(options).status; }
+
+launch_outcome launch_once(const launch_options& options) {
   if (options.processes < 1 || options.processes > most_launched_processes) {
     throw std::invalid_argument(
         fmt::format("{} processes cannot be started; it must be 1 .. {}", options.processes, most_launched_processes));

@@ -30,4 +30,13 @@ inline constexpr int most_launched_processes = 4096;
 // resource.
 int launch(const launch_options& options);
 
+struct launch_outcome {
+  int status = 0;                  // what launch() returns
+  bool ended_on_request = false;   // by a signal to the launcher, a timeout, a reader that has ended
+  bool lost_process = false;       // one ended by a signal that the launcher has not sent, or with its host
+  std::vector<int> lost_machines;  // of launch_options::hosts
+};
+// The same, and how it ended.
+launch_outcome launch_once(const launch_options& options);
+
 }  // namespace tri::launch

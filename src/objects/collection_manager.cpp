@@ -1057,6 +1057,9 @@ void check_collection_facts(sched::pe& here, const sched::envelope& message, con
   if (!fault.empty()) refuse_arguments(message, fault.c_str());
 }
 
+void make_carried_portable(sched::pe& here, sched::envelope& message) { make_portable(here, message, true); }
+void load_carried_message(input_archive& archive, sched::envelope& message) { load_message(archive, message, true); }
+
 namespace {
 
 collection_manager* find_collection(sched::pe& here, const sched::envelope& message) {

@@ -10,6 +10,7 @@
 #include <unordered_set>
 #include <vector>
 
+#include "checkpoint/state_file.hpp"
 #include "objects/collectives/contribution_tree.hpp"
 #include "objects/collectives/host_contributions.hpp"
 #include "objects/collectives/subtree_marks.hpp"
@@ -83,6 +84,23 @@ class collection_manager final : public local_collection {
   std::int64_t contributors(std::uint64_t number) const override;
   /// At the root: an element was deleted and takes part in no contribution from `first_missing` on.
   void member_left(std::uint64_t first_missing);
+
+  // ---- checkpoints (checkpoint/collection_state.cpp), while no message is in flight
+  using record_sink =
+      os::function_ref<void(const checkpoint_files::record_head&, const void* bytes, std::size_t count)>;
+  /// Why this PE's elements cannot be written now; empty: they can. `caller`, if it is one of them, waits for the
+  /// checkpoint: that does not count.
+  std::string obstacle_to_checkpoint(const element_base* caller) const;
+  void write_elements(record_sink sink);
+  /// A restart: before the first of the following, on every PE.
+  void begin_restore(int pes_before);
+  /// From the bytes of a record; not yet installed. Throws archive_error.
+  std::unique_ptr<element_base> load_restored(std::uint64_t number, std::uint32_t type, input_archive& archive);
+  void install_restored(std::unique_ptr<element_base> element);
+  /// On the home of an element: it is on another PE, or (no_pe) was deleted.
+  void restored_elsewhere(std::uint64_t number, pe_number place);
+  pe_number home_of_restored(std::uint64_t number) const { return home_of(number); }
+  void end_restore();
 
   /// Entries for elements elsewhere and for deleted ones; for tests.
   std::size_t location_entries() const { return location_.entries() + location_.ranges_of_dead(); }
@@ -160,6 +178,11 @@ class collection_manager final : public local_collection {
   std::map<std::uint64_t, std::int64_t>
       left_members_;  // at the root: deleted elements by the first contribution they miss
 };
+
+/// A message for another host that an element keeps: its bytes mean the same everywhere afterwards.
+void make_carried_portable(sched::pe& here, sched::envelope& message);
+/// Reads what follows such a message in an archive. Throws archive_error.
+void load_carried_message(input_archive& archive, sched::envelope& message);
 
 /// Handlers of the layer itself (defined in collection_manager.cpp).
 extern const std::uint32_t element_handler;

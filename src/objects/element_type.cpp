@@ -4,6 +4,8 @@
 
 #include <deque>
 
+#include "os/hash.hpp"
+
 namespace tri::objects {
 namespace {
 std::deque<element_type>& types() {
@@ -18,6 +20,12 @@ std::uint32_t register_element_type(element_type type) {
 }
 
 const element_type& element_type_of(std::uint32_t number) { return types()[number]; }
+
+std::uint64_t element_type_fingerprint() {
+  std::uint64_t hash = os::hash_of_nothing;
+  for (const element_type& each : types()) hash = os::hashed_name(hash, each.name);
+  return hash;
+}
 
 void check_element_type(std::uint32_t number) {
   if (number >= types().size())

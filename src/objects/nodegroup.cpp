@@ -74,6 +74,30 @@ void install_node_object(sched::pe& here, std::uint32_t group, os::function_ref<
   }
 }
 
+namespace {
+std::vector<node_object_type>& node_types() {
+  static std::vector<node_object_type> registered;
+  return registered;
+}
+}  // namespace
+
+std::uint32_t register_node_object_type(node_object_type type) {
+  node_types().push_back(std::move(type));
+  return node_object_types() - 1;
+}
+const node_object_type& node_object_type_of(std::uint32_t number) { return node_types()[number]; }
+std::uint32_t node_object_types() { return static_cast<std::uint32_t>(node_types().size()); }
+
+// Members are never replaced and go at the end only, so the lock is not needed while one is visited.
+void for_each_node_object(os::function_ref<void(std::uint32_t, node_object&)> visit) {
+  std::vector<std::pair<std::uint32_t, node_object*>> members;
+  {
+    std::lock_guard guard(here_known().lock);
+    for (const auto& [group, member] : here_known().members) members.emplace_back(group, member.get());
+  }
+  for (const auto& [group, member] : members) visit(group, *member);
+}
+
 void check_node_number(sched::pe& here, const sched::envelope& message) {
   const sched::runtime& job = here.job();
   const int from = static_cast<int>(message.source);

@@ -1,6 +1,7 @@
 #include "trireme/detail/objects/pe_objects.hpp"
 
 #include <fmt/format.h>
+#include <algorithm>
 #include <array>
 #include <map>
 #include <unordered_map>
@@ -215,6 +216,14 @@ void pe_objects::run_deferred_slowly() {
     deferred_.clear();
     for (auto& each : work) each();
   }
+}
+
+std::uint32_t pe_objects::last_single() const { return std::ranges::max(singles_made_); }
+void pe_objects::begin_singles_behind(std::uint32_t last) { std::ranges::fill(singles_made_, last); }
+
+void pe_objects::visit_collections(os::function_ref<void(local_collection&)> visit) const {
+  for (local_collection* const each : local_collections_)
+    if (each != nullptr) visit(*each);
 }
 
 std::string pe_objects::describe_waiting() const {

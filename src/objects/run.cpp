@@ -12,6 +12,7 @@
 #include "loops/loop_reporter.hpp"
 #include "loops/loop_tuning.hpp"
 #include "objects/balance/balance_service.hpp"
+#include "objects/checkpoint/checkpoint_service.hpp"
 #include "objects/collectives/quiescence.hpp"
 #include "os/clock.hpp"
 #include "sched/process_runtime.hpp"
@@ -119,6 +120,7 @@ sched::process_runtime::program steps_of(objects_of_pes& objects, main_program_o
                 here.upper = of(here).get();
                 install_quiescence_service(here);
                 install_balance_service(here);
+                install_checkpoint_service(here, where == main_program_on::pe_0);
                 if (where == main_program_on::all_pes && here.number() != 0) here.main_program_begins();
               },
           .main_program = std::move(main_program),
@@ -130,6 +132,7 @@ sched::process_runtime::program steps_of(objects_of_pes& objects, main_program_o
               },
           .finish =
               [of](sched::pe& here) {
+                end_checkpoint_service(here);
                 of(here)->end();
                 destroy_pe_locals();
               },
@@ -137,6 +140,7 @@ sched::process_runtime::program steps_of(objects_of_pes& objects, main_program_o
               [](sched::pe&) {
                 drop_node_objects();
                 reset_read_only();
+                reset_restored_state();
               },
           .leave = [of](sched::pe& here) {  // what destructors have used or asked for since
             of(here)->abandon_results();
@@ -166,6 +170,8 @@ int run_program(int argc, char** argv, main_program_on where, os::function_ref<i
   }
   objects_of_pes objects(static_cast<std::size_t>(job->pes_per_process()));
   return job->run(steps_of(objects, where, [&] {
+    sched::pe& here = sched::this_pe();
+    if (here.number() == 0) restart_if_wanted(here, where == main_program_on::pe_0);
     const int status = main_program(argc, argv);
     return where == main_program_on::pe_0 ? status : await_main_programs(status);
   }));

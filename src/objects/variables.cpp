@@ -8,12 +8,17 @@
 namespace tri::objects {
 namespace {
 
-std::uint32_t pe_local_count = 0;
+std::vector<saved_variable>& locals() {
+  static std::vector<saved_variable> registered;
+  return registered;
+}
 struct read_only_variable {
   os::unique_function<void(sched::envelope&)> store;
   sched::handler_function drop;
   sched::handler_function make_remote;
   sched::message_form form;
+  os::unique_function<bool()> is_published;
+  saved_variable saved;
 };
 std::vector<read_only_variable>& variables() {
   static std::vector<read_only_variable> registered;
@@ -59,7 +64,11 @@ const std::uint32_t value_handler =
 
 }  // namespace
 
-std::uint32_t register_pe_local() { return pe_local_count++; }
+std::uint32_t register_pe_local(saved_variable saved) {
+  locals().push_back(std::move(saved));
+  return static_cast<std::uint32_t>(locals().size() - 1);
+}
+const std::vector<saved_variable>& pe_local_variables() { return locals(); }
 
 void create_pe_locals() {
   struct at_thread_end {
@@ -67,21 +76,27 @@ void create_pe_locals() {
   };
   static thread_local at_thread_end guard;
   static_cast<void>(guard);
-  if (pe_local_slots == nullptr) pe_local_slots = new pe_local_slot[pe_local_count]{};
+  if (pe_local_slots == nullptr) pe_local_slots = new pe_local_slot[locals().size()]{};
 }
 
 void destroy_pe_locals() {
   if (pe_local_slots == nullptr) return;
-  for (std::uint32_t i = 0; i < pe_local_count; ++i)
+  for (std::size_t i = 0; i < locals().size(); ++i)
     if (pe_local_slots[i].value != nullptr) pe_local_slots[i].destroy(pe_local_slots[i].value);
   delete[] pe_local_slots;
   pe_local_slots = nullptr;
 }
 
 std::uint32_t register_read_only(os::unique_function<void(sched::envelope&)> store, sched::handler_function drop,
-                                 sched::handler_function make_remote, const sched::message_form& form) {
-  variables().push_back({std::move(store), drop, make_remote, form});
+                                 sched::handler_function make_remote, const sched::message_form& form,
+                                 os::unique_function<bool()> is_published, saved_variable saved) {
+  variables().push_back({std::move(store), drop, make_remote, form, std::move(is_published), std::move(saved)});
   return static_cast<std::uint32_t>(variables().size() - 1);
+}
+std::vector<read_only_state> read_only_variables() {
+  std::vector<read_only_state> all;
+  for (const read_only_variable& each : variables()) all.push_back({each.is_published(), &each.saved});
+  return all;
 }
 
 void reset_read_only() {

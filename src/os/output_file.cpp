@@ -123,6 +123,10 @@ void output_file::write(std::string_view text) {
   }
 }
 
+void output_file::sync() {
+  if (fsync(file_.get()) != 0) fail(std::strerror(errno));
+}
+
 void output_file::finish() {
   // File systems find out late, when a descriptor is closed; the lock goes with the last one, and that must not be
   // before the file has its place.

@@ -27,6 +27,7 @@ class output_file {
   // All throw std::runtime_error with the path and what is wrong with it.
   explicit output_file(std::string path, output_kind kind = output_kind::any);
   void write(std::string_view text);
+  void sync();    // what was written is on the disk
   void finish();  // the path is this file now
   const std::string& written_path() const { return beside_.empty() ? path_ : beside_; }
 

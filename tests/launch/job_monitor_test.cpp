@@ -317,5 +317,50 @@ TEST(job_monitor, a_process_that_is_stopped_for_too_long_ends_the_job) {
             "trireme: process 1 (pid 101) has been stopped by a signal for 30 s (--peer-timeout); the job is ended");
 }
 
+// Whether a job can go on elsewhere (survival.hpp): a process is lost if no signal of the launcher has ended it.
+TEST(job_monitor, losses_differ_from_ends_that_were_asked_for) {
+  {  // another process has noticed it first
+    monitored job(3);
+    job.join_all();
+    job.monitor.failed(1, "process 2 is gone");
+    job.monitor.exited(2, signal_of(SIGKILL));
+    EXPECT_TRUE(job.monitor.lost_process());
+    job.monitor.exited(1, exit_of(1));
+    job.monitor.exited(0, signal_of(SIGTERM));
+    EXPECT_FALSE(job.monitor.ended_on_request());
+    EXPECT_EQ(job.monitor.exit_status(), 1);
+  }
+  {  // the launcher has killed it
+    monitored job(2);
+    job.join_all();
+    job.monitor.failed(0, "wrong input");
+    job.monitor.timer_expired();
+    job.monitor.exited(0, exit_of(1));
+    job.monitor.exited(1, signal_of(SIGKILL));
+    EXPECT_FALSE(job.monitor.lost_process());
+  }
+  {
+    monitored job(1);
+    job.join_all();
+    job.monitor.interrupted(SIGINT, true);
+    job.monitor.exited(0, signal_of(SIGINT));
+    EXPECT_TRUE(job.monitor.ended_on_request());
+  }
+  {
+    monitored job(1);
+    job.join_all();
+    job.monitor.exited(0, exit_of(3));
+    EXPECT_FALSE(job.monitor.lost_process());
+  }
+}
+
+TEST(job_monitor, a_lost_machine_is_named) {
+  job_monitor monitor(boot::layout::even(4, 2), {"a", "b"});
+  for (int process = 0; process < 4; ++process) monitor.started(process, 100 + process);
+  monitor.machine_failed(1, "no power");
+  EXPECT_TRUE(monitor.lost_process());
+  EXPECT_EQ(monitor.lost_machines(), std::vector<int>{1});
+}
+
 }  // namespace
 }  // namespace tri::launch

@@ -19,6 +19,7 @@
 #include "exec/program_symbols.hpp"
 #include "host_list.hpp"
 #include "launch/launcher.hpp"
+#include "launch/survivor.hpp"
 #include "os/child_process.hpp"
 #include "subcommands.hpp"
 
@@ -201,6 +202,14 @@ int run_command(int argc, char** argv) {
       ->type_name("SECONDS")
       ->check(number_between(0, 86400));
 
+  bool survives = false;
+  std::string survival_folder;
+  app.add_flag("--survive", survives,
+               "when a process is lost, start the job again from its last checkpoint, in memory or on disk");
+  app.add_option("--survive-folder", survival_folder,
+                 "with --survive, where checkpoints in memory go; needed on several hosts, which must all see it")
+      ->type_name("PATH");
+
   std::vector<std::string> words = with_values_of_switches(argc, argv);
   std::vector<char*> pointers;
   for (std::string& word : words) pointers.push_back(word.data());
@@ -214,7 +223,12 @@ int run_command(int argc, char** argv) {
       launch.environment.emplace_back("TRIREME_PEER_TIMEOUT_S", fmt::format("{}", launch.peer_timeout_s));
     choose_hosts(hosts, shell, app.count("--processes") > 0, launch);
     warn_of_mpi_program(launch);
-    return launch::launch(launch);
+    if (!survival_folder.empty() && !survives)
+      throw config::configuration_error("--survive-folder is for jobs that --survive");
+    if (survives && survival_folder.empty() && !launch.hosts.empty())
+      throw config::configuration_error(
+          "--survive on several hosts needs --survive-folder with a path that all of them see");
+    return survives ? launch::launch_surviving(launch, survival_folder) : launch::launch(launch);
   } catch (const config::configuration_error& problem) {
     fmt::print(stderr, "trireme run: {}\n", problem.what());
     return usage_status;

@@ -7,6 +7,7 @@ const std::vector<subcommand>& subcommands() {
       {"run", "start a program as one or several processes", run_command, true},
       {"exec", "run an unmodified MPI or OpenMP program with Trireme's shared-memory messages or loop schedules",
        exec_command},
+      {"resize", "give a job that runs with --survive another number of processes", resize_command},
       {"omp-rewrite", "rewrite static OpenMP loops in source files to schedule(runtime)", omp_rewrite_command},
       {"info", "show the machine, its shared memory, its counters and the options", info_command, true},
       {"advise", "say how to split the cores of a host into processes", advise_command, true},

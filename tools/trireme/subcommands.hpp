@@ -29,6 +29,7 @@ int tune_command(int argc, char** argv);
 int repeat_command(int argc, char** argv);
 int advise_command(int argc, char** argv);
 int sweep_command(int argc, char** argv);
+int resize_command(int argc, char** argv);
 int balance_command(int argc, char** argv);
 int layout_command(int argc, char** argv);
 int plan_command(int argc, char** argv);

@@ -20,6 +20,7 @@
 #include "objects/balance/host_round.hpp"
 #include "objects/balance/load_meter.hpp"
 #include "objects/balance/work_rate.hpp"
+#include "objects/checkpoint/checkpoint_service.hpp"
 #include "os/clock.hpp"
 #include "os/cpu/topology.hpp"
 #include "os/output_file.hpp"
@@ -363,7 +364,7 @@ void period_deliver(sched::pe& here, sched::envelope&) {
   if (pe_objects::of(here).is_ending()) return;
   decider& decides = service().decides();
   const std::uint64_t processed = here.job().counts_of_host().processed - decides.own_messages;
-  if (decides.state.is_idle() && processed != decides.processed_at_period) {
+  if (decides.state.is_idle() && processed != decides.processed_at_period && !is_writing_checkpoint()) {
     decides.processed_at_period = processed;
     balance_options options;
     options.only_if_it_pays = here.job().values().balance_when != config::balance_occasion::always;

@@ -81,6 +81,21 @@ class location_protocol {
     apply(key, out, [&](element_route& r) { r.bury(placement_(key), out); });
   }
 
+  // After a restart, before any message: where the element is. At the home and at the place itself; the other PEs find
+  // it by way of the home. no_pe: it was deleted; at the home.
+  void begin_at(const Key& key, pe_number place, location_actions& out) {
+    apply(key, out, [&](element_route& r) {
+      r = place == no_pe   ? element_route::deleted_at(self_)
+          : place == self_ ? element_route::at_home(self_, true)
+                           : element_route::elsewhere(self_, place);
+    });
+  }
+  // Calls visit(first, last) for the ranges of elements that were deleted here.
+  template <class Visit>
+  void visit_dead(Visit&& visit) const {
+    dead_.visit_ranges(visit);
+  }
+
   // At the end: passes every held message to `drop`. No other calls may follow.
   template <class Drop>
   void drop_held(Drop&& drop) {

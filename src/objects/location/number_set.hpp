@@ -16,6 +16,11 @@ class number_set {
   bool contains(std::uint64_t number) const;
   void insert(std::uint64_t number);
   void erase(std::uint64_t number);
+  /// Calls visit(first, last) for every range.
+  template <class Visit>
+  void visit_ranges(Visit&& visit) const {
+    for (const auto& [first, last] : last_of_) visit(first, last);
+  }
 
  private:
   std::map<std::uint64_t, std::uint64_t> last_of_;  // first number of a range -> its last

@@ -53,6 +53,11 @@ class awaited_messages {
   std::size_t kept_messages() const { return kept_.size(); }
   /// In order of arrival; none is left.
   std::vector<kept> take_messages();
+  /// Calls visit(message) for those that are kept, in order of arrival.
+  template <class Visit>
+  void visit_messages(Visit&& visit) const {
+    for (const auto& each : kept_.in_order()) visit(each.value);
+  }
   /// In order of asking.
   const std::list<waiting_coroutine>& waiters() const { return waiting_; }
   /// How often keys of messages and of waiters were compared so far; for tests.

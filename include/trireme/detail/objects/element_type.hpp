@@ -26,14 +26,25 @@ struct element_type {
   void (*save)(element_base&, output_archive&) = nullptr;
   /// Makes an object from an archive, inside a `construction`; null if the class cannot be made so.
   std::unique_ptr<element_base> (*load)(input_archive&) = nullptr;
+  /// Makes one by the default constructor, inside a `construction`; null where `load` is, and for user keys.
+  std::unique_ptr<element_base> (*make)() = nullptr;
   /// Notifies the object that it has moved; null if it has no such function.
   void (*on_migrated)(element_base&) = nullptr;
   /// Asks the object what it knows of its load; null if it has no such function.
   void (*describe_load)(element_base&, load_description&) = nullptr;
+  /// Notifies the object that the job has restarted from a checkpoint; null if it has no such function.
+  void (*on_restored)(element_base&) = nullptr;
+  /// Of a member of a group: takes over the state of one whose PE the restarted job does not have; null if the class
+  /// does not say how.
+  void (*on_shrink)(element_base&, element_base& leaving) = nullptr;
+  /// All members of a group of this class have the same state.
+  bool is_same_everywhere = false;
 };
 
 std::uint32_t register_element_type(element_type type);
 const element_type& element_type_of(std::uint32_t number);
+/// A hash of the names of all classes in order.
+std::uint64_t element_type_fingerprint();
 /// For a number received from another process. Throws archive_error when it is not the number of a readable class.
 void check_element_type(std::uint32_t number);
 

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "trireme/detail/objects/result_table.hpp"
+#include "trireme/detail/os/function_ref.hpp"
 #include "trireme/detail/os/unique_function.hpp"
 #include "trireme/detail/sched/pe.hpp"
 
@@ -104,6 +105,11 @@ class pe_objects {
   /// Running number of the single objects that this PE creates for another; 0 is that of no object. One count for each
   /// of them, so that the numbers of the deleted ones there are neighbours (location/number_set.hpp).
   std::uint32_t next_single_for(int pe) { return ++singles_made_[static_cast<std::size_t>(pe)]; }
+  /// The highest of these numbers; after a restart, what to begin behind.
+  std::uint32_t last_single() const;
+  void begin_singles_behind(std::uint32_t last);
+  /// All collections that exist here, in the order of their creation.
+  void visit_collections(os::function_ref<void(local_collection&)> visit) const;
   sched::pe& here;
   /// Calls of a mailbox that wait as messages: made before it existed here, and those after them. While there are any,
   /// further calls are also queued, to keep the order. The reference is valid as long as this object.

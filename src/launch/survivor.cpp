@@ -1,0 +1,162 @@
+#include "launch/survivor.hpp"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <charconv>
+#include <cstdio>
+#include <cstring>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <stdexcept>
+
+#include "checkpoint/survival_files.hpp"
+#include "launch/survival.hpp"
+#include "os/clock.hpp"
+#include "os/unique_fd.hpp"
+
+namespace tri::launch {
+namespace {
+
+constexpr const char* memory = "/dev/shm";
+
+/// Folders of launchers, in memory: "trireme-survive-<user>-<process>". A link "elsewhere" in one leads to the folder
+/// that the user has named.
+std::string prefix_of_user() { return fmt::format("trireme-survive-{}-", geteuid()); }
+std::string path_for(int launcher) { return fmt::format("{}/{}{}", memory, prefix_of_user(), launcher); }
+
+os::unique_fd open_own_folder(const std::string& path) {
+  os::unique_fd folder(open(path.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+  struct stat entry {};
+  if (!folder || fstat(folder.get(), &entry) != 0 || entry.st_uid != geteuid()) return {};
+  return folder;
+}
+
+void remove_all(const std::string& path) {
+  std::error_code ignored;
+  std::filesystem::remove_all(path, ignored);
+}
+
+// What launchers of this user have left that were killed. The kernel has given up their locks.
+void remove_left() {
+  const std::unique_ptr<DIR, int (*)(DIR*)> all(opendir(memory), &closedir);
+  if (all == nullptr) return;
+  const std::string prefix = prefix_of_user();
+  while (const dirent* const entry = readdir(all.get())) {
+    if (!std::string_view(entry->d_name).starts_with(prefix)) continue;
+    const std::string path = fmt::format("{}/{}", memory, entry->d_name);
+    const os::unique_fd folder = open_own_folder(path);
+    if (folder && flock(folder.get(), LOCK_EX | LOCK_NB) == 0) remove_all(path);
+  }
+}
+
+// Another launcher may take the folder for one that was left, before it has its lock.
+os::unique_fd make_locked(const std::string& path) {
+  constexpr int most_attempts = 10;
+  for (int attempt = 0; attempt < most_attempts; ++attempt) {
+    if (mkdir(path.c_str(), 0700) != 0) break;
+    os::unique_fd folder = open_own_folder(path);
+    struct stat locked {};
+    struct stat there {};
+    if (folder && flock(folder.get(), LOCK_EX | LOCK_NB) == 0 && fstat(folder.get(), &locked) == 0 &&
+        lstat(path.c_str(), &there) == 0 && locked.st_ino == there.st_ino)
+      return folder;
+  }
+  throw std::runtime_error(fmt::format("{}: cannot be made: {}", path, std::strerror(errno)));
+}
+
+/// The folder of this launcher, with its lock, as long as the job lives.
+class own_folder {
+ public:
+  explicit own_folder(const std::string& elsewhere) : path_(path_for(getpid())), shared_(path_) {
+    remove_left();
+    lock_ = make_locked(path_);
+    if (elsewhere.empty()) return;
+    shared_ = fmt::format("{}/trireme-survive-{}", std::filesystem::absolute(elsewhere).string(), getpid());
+    std::error_code error;
+    std::filesystem::create_directories(shared_, error);
+    if (!error) std::filesystem::create_directory_symlink(shared_, path_ + "/elsewhere", error);
+    if (error) {
+      const std::string why = fmt::format("{}: cannot be made: {}", shared_, error.message());
+      remove_all(path_);
+      throw std::runtime_error(why);
+    }
+  }
+  ~own_folder() {
+    remove_all(shared_);
+    remove_all(path_);
+  }
+  own_folder(const own_folder&) = delete;
+  own_folder& operator=(const own_folder&) = delete;
+  /// What the processes are given.
+  const std::string& path() const { return shared_; }
+
+ private:
+  const std::string path_;
+  std::string shared_;
+  os::unique_fd lock_;
+};
+
+std::uint64_t token_of_last(const std::string& folder) {
+  const auto found = checkpoint_files::find_checkpoint(folder);
+  return found ? found->token : 0;
+}
+
+}  // namespace
+
+int launch_surviving(launch_options options, const std::string& folder) {
+  const own_folder own(folder);
+  options.environment.emplace_back("TRIREME_SURVIVE", own.path());
+  survival fate(options.processes, static_cast<int>(options.hosts.size()));
+  const std::vector<std::string> all_hosts = options.hosts;
+  const std::int64_t begin_ns = os::now_ns();
+  const double timeout_s = options.timeout_s;
+  for (;;) {
+    const std::uint64_t before = token_of_last(own.path());
+    const launch_outcome outcome = launch_once(options);
+    ended_processes life;
+    life.status = outcome.status;
+    life.on_request = outcome.ended_on_request;
+    life.lost = outcome.lost_process;
+    for (const int host : outcome.lost_machines) {
+      const std::string& name = options.hosts[static_cast<std::size_t>(host)];
+      life.lost_hosts.push_back(static_cast<int>(std::ranges::find(all_hosts, name) - all_hosts.begin()));
+    }
+    life.has_new_checkpoint = token_of_last(own.path()) != before;
+    if (outcome.status == checkpoint_files::resize_status)
+      life.wanted_processes = checkpoint_files::requested_processes(own.path());
+    checkpoint_files::forget_request(own.path());
+    const survival::decision next = fate.after(life);
+    if (!next.text.empty()) fmt::print(stderr, "trireme: {}\n", next.text);
+    if (next.ends_with) return *next.ends_with;
+    options.processes = next.processes;
+    options.hosts.clear();
+    for (const int host : next.hosts) options.hosts.push_back(all_hosts[static_cast<std::size_t>(host)]);
+    if (options.hosts.size() > static_cast<std::size_t>(options.processes))
+      options.hosts.resize(static_cast<std::size_t>(options.processes));
+    if (timeout_s > 0)  // of all lives together
+      options.timeout_s = std::max(0.001, timeout_s - static_cast<double>(os::now_ns() - begin_ns) * 1e-9);
+  }
+}
+
+void resize_job(int launcher, int processes) {
+  const std::string path = path_for(launcher);
+  const os::unique_fd folder = open_own_folder(path);
+  // Who gets the lock has found what a killed launcher has left.
+  if (!folder || flock(folder.get(), LOCK_SH | LOCK_NB) == 0)
+    throw std::runtime_error(fmt::format(
+        "process {} of this machine is not a 'trireme run --survive' of yours; the number is that of trireme run",
+        launcher));
+  std::error_code none;
+  const std::string elsewhere = std::filesystem::read_symlink(path + "/elsewhere", none).string();
+  checkpoint_files::request_processes(none ? path : elsewhere, processes);
+}
+
+}  // namespace tri::launch

@@ -1,0 +1,265 @@
+// tri::checkpoint. PE 0 conducts it (README.md): it waits for quiescence, asks all PEs whether they can be written,
+// lets all write, and completes the folder.
+#include "trireme/checkpoint.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <exception>
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <optional>
+#include <stdexcept>
+
+#include "checkpoint/folder.hpp"
+#include "checkpoint/state_file.hpp"
+#include "checkpoint/survival_files.hpp"
+#include "config/configuration.hpp"
+#include "objects/checkpoint/checkpoint_service.hpp"
+#include "objects/checkpoint/pe_state.hpp"
+#include "objects/checkpoint/request.hpp"
+#include "trireme/run.hpp"
+#include "trireme/task.hpp"
+
+namespace tri {
+namespace objects {
+namespace {
+
+/// Messages that a PE has sent and those whose handlers have ended here, but for the one that runs.
+struct own_counts {
+  std::uint64_t sent = 0;
+  std::uint64_t processed = 0;
+  friend bool operator==(const own_counts&, const own_counts&) = default;
+};
+own_counts counts_of(const sched::pe& here) { return {here.counters().sent.read(), here.counters().processed.read()}; }
+
+struct written_part {
+  own_counts counts;
+  checkpoint_files::file_summary file;
+  std::vector<std::pair<std::uint32_t, std::uint64_t>> populations;
+  std::uint32_t last_single = 0;
+  bool was_busy = false;  // it has sent or run messages since it was asked
+  template <class Archive>
+  void serialize(Archive& archive) {
+    archive(counts, file, populations, last_single, was_busy);
+  }
+};
+
+struct service {
+  bool has_one_main_program = false;
+  own_counts at_question;
+  // On PE 0:
+  bool is_busy = false;
+  coroutine_owner conducting;
+};
+thread_local std::unique_ptr<service> of_this_pe;
+
+written_part write_part(sched::pe& here, const std::string& states, std::uint64_t token) {
+  written_part part;
+  part.counts = counts_of(here);
+  const auto number = static_cast<std::uint64_t>(here.number());
+  checkpoint_files::state_writer writer(checkpoint_files::path_of_pe(states, number), {token, number});
+  part.populations = write_pe_state(here, writer);
+  part.file = writer.finish();
+  part.last_single = pe_objects::of(here).last_single();
+  return part;
+}
+
+}  // namespace
+
+// ---- questions of PE 0
+
+/// The obstacle to a checkpoint; empty: there is none.
+std::string prepare_checkpoint(sched::pe& here, const checkpoint_caller& caller) {
+  of_this_pe->at_question = counts_of(here);
+  return obstacle_to_checkpoint(here, caller);
+}
+
+/// Nothing has happened on this PE since, if it has sent the answer and ended the question.
+written_part write_checkpoint_part(sched::pe& here, const std::string& states, std::uint64_t token) {
+  const own_counts expected{of_this_pe->at_question.sent + 1, of_this_pe->at_question.processed + 1};
+  if (counts_of(here) == expected) return write_part(here, states, token);
+  written_part part;
+  part.was_busy = true;
+  return part;
+}
+
+namespace {
+
+/// The answers of other PEs, all of them, and the first error.
+template <class R>
+struct all_answers {
+  std::vector<std::optional<R>> of_pes;  // those that did not fail
+  std::string error;
+};
+template <class R>
+task<> await_all(std::vector<future<R>>& asked, all_answers<R>& answers) {
+  for (future<R>& each : asked) {
+    answers.of_pes.emplace_back();
+    try {
+      answers.of_pes.back() = co_await each;
+    } catch (const remote_error& error) {
+      if (answers.error.empty()) answers.error = error.what();
+    }
+  }
+}
+
+constexpr const char* others_send =
+    "messages were sent while it was being written: only the caller of tri::checkpoint may run then, not the main "
+    "program without waiting, nor others that wait for tri::quiescence()";
+
+// No message crosses the moment at which the PEs wrote: each did nothing between the question and that, so that none
+// was received before it was sent; and as many were processed as were sent, but for the requests to write and the
+// message that PE 0 runs.
+void check_nothing_in_flight(const std::vector<written_part>& parts) {
+  std::uint64_t sent = 0, processed = 0;
+  for (const written_part& part : parts) {
+    if (part.was_busy) throw checkpoint_files::checkpoint_error(others_send);
+    sent += part.counts.sent;
+    processed += part.counts.processed;
+  }
+  if (sent - processed != parts.size()) throw checkpoint_files::checkpoint_error(others_send);
+}
+
+void complete(sched::pe& here, checkpoint_files::unfinished_checkpoint& folder, const std::vector<written_part>& parts,
+              program_state program) {
+  checkpoint_files::manifest contents;
+  contents.program = program_identity();
+  contents.processes = static_cast<std::uint64_t>(here.job().processes());
+  job_state job = describe_job(here);
+  job.program = std::move(program);
+  std::map<std::uint64_t, std::uint64_t> populations;
+  for (const written_part& part : parts) {
+    contents.pes.push_back(part.file);
+    job.last_single = std::max(job.last_single, part.last_single);
+    for (const auto& [collection, elements] : part.populations) populations[collection] += elements;
+  }
+  for (collection_state& each : job.collections) {
+    each.population = populations[each.facts.id];
+    contents.elements += each.population;
+  }
+  output_archive archive;
+  archive(job);
+  const output_archive::contents written = archive.take();
+  checkpoint_files::state_writer writer(checkpoint_files::path_of_job(folder.states()),
+                                        {folder.token(), checkpoint_files::file_identity::job_part});
+  writer.write({record_kind::job, 0, 0, 0}, written.block, written.bytes);
+  arena::release(written.block);
+  contents.job = writer.finish();
+  folder.finish(std::move(contents));
+}
+
+task<> write_all(sched::pe& here, std::string folder, program_state program, checkpoint_caller caller) {
+  co_await quiescence();
+  std::vector<future<std::string>> asked;
+  for (int pe = 1; pe < here.job().pes(); ++pe) asked.push_back(ask<&prepare_checkpoint>(here, pe, caller));
+  all_answers<std::string> obstacles;
+  co_await await_all(asked, obstacles);
+  if (!obstacles.error.empty()) throw checkpoint_files::checkpoint_error(obstacles.error);
+  // From here to its own writing PE 0 runs no other message.
+  obstacles.of_pes.insert(obstacles.of_pes.begin(), prepare_checkpoint(here, caller));
+  for (const std::optional<std::string>& each : obstacles.of_pes)
+    if (!each->empty()) throw checkpoint_files::checkpoint_error(*each);
+
+  checkpoint_files::unfinished_checkpoint unfinished(folder);
+  std::vector<future<written_part>> writing;
+  for (int pe = 1; pe < here.job().pes(); ++pe)
+    writing.push_back(ask<&write_checkpoint_part>(here, pe, unfinished.states(), unfinished.token()));
+  std::vector<written_part> parts;
+  std::string error;
+  try {
+    parts.push_back(write_part(here, unfinished.states(), unfinished.token()));
+  } catch (const std::exception& failed) {
+    error = failed.what();
+  }
+  all_answers<written_part> others;
+  co_await await_all(writing, others);  // also after an error: they must have closed their files
+  if (error.empty()) error = others.error;
+  if (!error.empty()) throw checkpoint_files::checkpoint_error(error);
+  for (std::optional<written_part>& each : others.of_pes) parts.push_back(std::move(*each));
+  check_nothing_in_flight(parts);
+  complete(here, unfinished, parts, std::move(program));
+  if (const std::string& survival = here.job().values().survive; !survival.empty()) {
+    checkpoint_files::note_checkpoint(survival, {unfinished.token(), folder});
+    // The launcher starts the other processes with this state.
+    if (checkpoint_files::requested_processes(survival)) here.job().request_stop(checkpoint_files::resize_status);
+  }
+}
+
+std::string text_of(const std::exception_ptr& error) {
+  try {
+    std::rethrow_exception(error);
+  } catch (const std::exception& known) {
+    return known.what();
+  } catch (...) {
+    return "an exception that is not a std::exception";
+  }
+}
+
+using request = std::tuple<std::string, program_state, checkpoint_caller, promise<void>>;
+
+void request_deliver(sched::pe& here, sched::envelope& message) {
+  unpacked_arguments<request> arguments(message);
+  auto& [folder, program, caller, answer] = arguments.values();
+  service& own = *of_this_pe;
+  if (!own.has_one_main_program)
+    return answer.fail("tri::checkpoint: only for programs of tri::run: the main programs of others cannot restart");
+  if (own.is_busy) return answer.fail(fmt::format("tri::checkpoint: {}: another checkpoint is being written", folder));
+  own.is_busy = true;
+  const owner_scope owner(&own.conducting);
+  write_all(here, folder, std::move(program), caller)
+      .detach(own.conducting,
+              [answer = answer, folder = folder](const std::exception_ptr& error, std::monostate* ended) {
+                if (error == nullptr && ended == nullptr) return;  // the job ends
+                of_this_pe->is_busy = false;
+                if (error == nullptr) return answer.set();
+                std::string why = text_of(error);
+                answer.fail(why.starts_with(folder) ? "tri::checkpoint: " + why
+                                                    : fmt::format("tri::checkpoint: {}: {}", folder, why));
+              });
+}
+const std::uint32_t request_handler = register_handler_of<request>(&request_deliver, "checkpoint request");
+
+}  // namespace
+
+void install_checkpoint_service(sched::pe&, bool has_one_main_program) {
+  of_this_pe = std::make_unique<service>();
+  of_this_pe->has_one_main_program = has_one_main_program;
+}
+
+bool is_writing_checkpoint() { return of_this_pe != nullptr && of_this_pe->is_busy; }
+
+void end_checkpoint_service(sched::pe&) { of_this_pe.reset(); }
+
+future<void> begin_checkpoint(const std::string& folder, program_state state) {
+  if (folder.empty()) throw std::invalid_argument("tri::checkpoint: the path of the folder is empty");
+  auto& here = sched::this_pe();
+  future<void> result;
+  checkpoint_caller caller;
+  if (running_owner != nullptr && running_owner->element() != nullptr) {
+    const element_base& element = *running_owner->element();
+    caller = {element.home().facts().id, element.number()};
+  }
+  post_packed(here, 0, request_handler, 0, 0,
+              pack_arguments<request>(here, here.is_in_this_process(0), false,
+                                      std::filesystem::absolute(folder).lexically_normal().string(), std::move(state),
+                                      caller, result.get_promise()));
+  return result;
+}
+
+bool survives_losses() { return !sched::this_pe().job().values().survive.empty(); }
+
+future<void> begin_checkpoint_in_memory(program_state state) {
+  return begin_checkpoint(checkpoint_files::memory_checkpoint_of(sched::this_pe().job().values().survive),
+                          std::move(state));
+}
+
+future<void> ready_future() {
+  future<void> ready;
+  ready.get_promise().set();
+  return ready;
+}
+
+}  // namespace objects
+}  // namespace tri

@@ -1,0 +1,123 @@
+#include "objects/checkpoint/pe_state.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "objects/collection_manager.hpp"
+#include "os/hash.hpp"
+#include "trireme/detail/arena/allocate.hpp"
+#include "trireme/detail/sched/handler_table.hpp"
+#include "trireme/nodegroup.hpp"
+#include "trireme/placement.hpp"
+#include "trireme/variables.hpp"
+
+namespace tri::objects {
+namespace {
+
+/// Passes what `save` writes into an archive to `use`, with its size.
+template <class Save, class Use>
+void with_archive(Save&& save, Use&& use) {
+  output_archive archive;
+  save(archive);
+  const output_archive::contents written = archive.take();
+  use(written.block, written.bytes);
+  arena::release(written.block);
+}
+
+// A node object is of its process; its first PE has it in its file.
+std::string obstacle_of_process() {
+  std::string obstacle;
+  for_each_node_object([&](std::uint32_t, node_object& member) {
+    const node_object_type& type = node_object_type_of(member.node_type());
+    if (type.save == nullptr)
+      obstacle =
+          fmt::format("a node group of {}, whose class has no default constructor or no serialize function", type.name);
+  });
+  std::uint32_t number = 0;
+  for (const read_only_state& each : read_only_variables()) {
+    if (each.is_published && each.saved->save == nullptr)
+      obstacle = fmt::format("the tri::read_only with number {}, whose type has no serialize function", number);
+    ++number;
+  }
+  return obstacle;
+}
+
+}  // namespace
+
+std::uint64_t program_identity() {
+  std::uint64_t hash = os::hashed_word(os::hash_of_nothing, sched::handler_fingerprint());
+  hash = os::hashed_word(hash, element_type_fingerprint());
+  for (std::uint32_t type = 0; type < node_object_types(); ++type)
+    hash = os::hashed_name(hash, node_object_type_of(type).name);
+  for (const std::size_t count : {pe_local_variables().size(), read_only_variables().size(), std::size_t{placements()}})
+    hash = os::hashed_word(hash, count);
+  return hash;
+}
+
+std::string obstacle_to_checkpoint(sched::pe& here, const checkpoint_caller& caller) {
+  const pe_objects& objects = pe_objects::of(here);
+  const element_base* waiting = nullptr;
+  if (caller.collection != checkpoint_caller::none)
+    if (const local_collection* const home = objects.find_local_collection(caller.collection))
+      waiting = home->find(caller.number);
+  std::string obstacle;
+  objects.visit_collections([&](local_collection& each) {
+    if (obstacle.empty()) obstacle = static_cast<collection_manager&>(each).obstacle_to_checkpoint(waiting);
+  });
+  if (obstacle.empty() && here.local_number() == 0) obstacle = obstacle_of_process();
+  return obstacle;
+}
+
+std::vector<std::pair<std::uint32_t, std::uint64_t>> write_pe_state(sched::pe& here,
+                                                                    checkpoint_files::state_writer& writer) {
+  std::vector<std::pair<std::uint32_t, std::uint64_t>> populations;
+  pe_objects::of(here).visit_collections([&](local_collection& each) {
+    static_cast<collection_manager&>(each).write_elements([&](const checkpoint_files::record_head& head,
+                                                              const void* bytes,
+                                                              std::size_t count) { writer.write(head, bytes, count); });
+    if (!each.facts().one_per_pe) populations.emplace_back(each.facts().id, each.local_elements().size());
+  });
+  std::uint64_t number = 0;
+  for (const saved_variable& each : pe_local_variables()) {
+    if (each.save != nullptr)
+      with_archive([&](output_archive& archive) { each.save(archive); },
+                   [&](const void* bytes, std::size_t count) {
+                     writer.write({record_kind::variable, 0, 0, number}, bytes, count);
+                   });
+    ++number;
+  }
+  if (here.local_number() != 0) return populations;
+  for_each_node_object([&](std::uint32_t group, node_object& member) {
+    with_archive([&](output_archive& archive) { node_object_type_of(member.node_type()).save(member, archive); },
+                 [&](const void* bytes, std::size_t count) {
+                   writer.write({record_kind::node_object, member.node_type(), group, 0}, bytes, count);
+                 });
+  });
+  return populations;
+}
+
+job_state describe_job(sched::pe& here) {
+  job_state job;
+  const pe_objects& objects = pe_objects::of(here);
+  job.pes_per_process = here.job().pes_per_process();
+  objects.visit_collections([&](local_collection& each) {
+    collection_state& added = job.collections.emplace_back(collection_state{each.facts(), each.name(), 0});
+    added.facts.shared = nullptr;
+    job.last_collection = std::max(job.last_collection, each.facts().id);
+  });
+  for_each_node_object(
+      [&](std::uint32_t group, node_object&) { job.last_collection = std::max(job.last_collection, group); });
+  std::uint32_t number = 0;
+  for (const read_only_state& each : read_only_variables()) {
+    if (each.is_published)
+      with_archive([&](output_archive& archive) { each.saved->save(archive); },
+                   [&](const void* bytes, std::size_t count) {
+                     job.read_only.emplace_back(number, std::string(static_cast<const char*>(bytes), count));
+                   });
+    ++number;
+  }
+  return job;
+}
+
+}  // namespace tri::objects

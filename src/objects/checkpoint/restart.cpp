@@ -1,0 +1,534 @@
+// --tri-restart. PE 0 conducts it before the main program (README.md): the collections first, then each PE reads some
+// of the files and hands on what belongs elsewhere, and in the end members of groups take over those that are no more.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <exception>
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <optional>
+#include <stdexcept>
+
+#include "checkpoint/folder.hpp"
+#include "checkpoint/state_file.hpp"
+#include "checkpoint/survival_files.hpp"
+#include "config/configuration.hpp"
+#include "objects/checkpoint/checkpoint_service.hpp"
+#include "objects/checkpoint/pe_state.hpp"
+#include "objects/checkpoint/request.hpp"
+#include "objects/collection_manager.hpp"
+#include "sched/remote/host_records.hpp"
+#include "trireme/array.hpp"
+#include "trireme/nodegroup.hpp"
+#include "trireme/placement.hpp"
+#include "trireme/run.hpp"
+#include "trireme/variables.hpp"
+
+namespace tri {
+namespace objects {
+namespace {
+
+/// Of this process: what the program asks for. Written by the first PE of the process before its answer to PE 0, which
+/// is before every message of the program.
+std::optional<program_state> restored;
+
+/// What every PE has to know.
+struct restart_plan {
+  std::string states;
+  std::uint64_t token = 0;
+  std::int32_t pes_before = 1;
+  std::int32_t pes_per_process_before = 1;
+  std::string job;                    // an archive of the job_state
+  std::vector<std::uint64_t> shared;  // by collection: addresses on the host
+  std::vector<std::pair<std::int32_t, checkpoint_files::file_summary>> own_files;  // by the PE that has written it
+  template <class Archive>
+  void serialize(Archive& archive) {
+    archive(states, token, pes_before, pes_per_process_before, job, shared, own_files);
+  }
+};
+
+/// A record on its way to the PE that it belongs to.
+struct carried_record {
+  std::uint32_t kind = 0;
+  std::uint32_t type = 0;
+  std::uint32_t collection = 0;
+  std::int32_t from = 0;  // the PE, or of a node object the process, that has written it
+  std::uint64_t number = 0;
+};
+
+/// The part of one PE.
+class restarting_pe {
+ public:
+  restarting_pe(sched::pe& here, restart_plan plan) : here_(here), plan_(std::move(plan)) {}
+
+  void create_collections();
+  /// Reads until all is read (true) or so much is on its way to other PEs that they should have it first.
+  bool read_some();
+  void take(const carried_record& record, const char* bytes, std::size_t count);
+  /// Elements on this PE, but for those of groups.
+  std::uint64_t finish();
+
+ private:
+  static constexpr std::size_t most_bytes_sent_at_once = std::size_t{16} << 20;
+
+  int pes() const { return here_.job().pes(); }
+  collection_manager& collection(std::uint32_t id) const;
+  void place(const checkpoint_files::record_head& head, const std::vector<char>& bytes, int from);
+  void place_element(carried_record record, const std::vector<char>& bytes);
+  void place_deleted(carried_record record, const std::vector<char>& bytes);
+  /// How the states of PEs or processes come together when there are fewer.
+  struct sharing_rule {
+    bool adds_up;
+    bool is_same_everywhere;
+  };
+  void place_one_of_each(carried_record record, int before, int now, int pes_each, const sharing_rule& rule,
+                         const std::string& what, const std::vector<char>& bytes);
+  int home_of(const collection_manager& home, std::uint64_t number) const;
+  void hand_on(int pe, const carried_record& record, const std::vector<char>& bytes);
+  void take_element(const carried_record& record, input_archive& archive);
+  void take_node_object(const carried_record& record, input_archive& archive);
+  void take_leaving();
+
+  sched::pe& here_;
+  const restart_plan plan_;
+  std::size_t next_file_ = 0;
+  std::unique_ptr<checkpoint_files::state_reader> file_;
+  std::size_t sent_ = 0;
+  // State of PEs and processes that are no more, by who has it here; then in the order of those.
+  std::map<std::pair<std::uint32_t, std::int32_t>, std::unique_ptr<element_base>> leaving_members_;
+  std::map<std::pair<std::uint32_t, std::int32_t>, std::unique_ptr<node_object>> leaving_node_objects_;
+  std::map<std::pair<std::uint64_t, std::int32_t>, std::string> leaving_variables_;
+};
+thread_local std::unique_ptr<restarting_pe> of_this_pe;
+thread_local std::string error_of_record;  // the first one of records that other PEs have handed on
+
+bool leaves(const carried_record& record, int here, int pes_each) { return record.from > here / pes_each; }
+
+job_state read_job(const std::string& bytes) {
+  job_state job;
+  input_archive archive(bytes.data(), bytes.size());
+  archive(job);
+  return job;
+}
+
+// Members of a group: on PEs that the job had ever, those that are no more as deleted elements.
+collection_facts facts_now(collection_facts facts, int pes) {
+  facts.creator %= pes;
+  if (!facts.one_per_pe) return facts;
+  facts.placement = round_robin().number;
+  facts.shape.extent[0] = std::max(facts.shape.extent[0], static_cast<std::uint32_t>(pes));
+  return facts;
+}
+
+collection_manager& restarting_pe::collection(std::uint32_t id) const {
+  local_collection* const found = pe_objects::of(here_).find_local_collection(id);
+  if (found == nullptr) throw archive_error(fmt::format("there is no collection {}", id));
+  return static_cast<collection_manager&>(*found);
+}
+
+void restarting_pe::create_collections() {
+  const job_state job = read_job(plan_.job);
+  pe_objects& objects = pe_objects::of(here_);
+  objects.begin_singles_behind(job.last_single);
+  std::size_t number = 0;
+  for (const collection_state& each : job.collections) {
+    collection_facts facts = facts_now(each.facts, pes());
+    facts.shared = reinterpret_cast<collection_shared*>(static_cast<std::uintptr_t>(plan_.shared.at(number++)));
+    if (facts.placement >= placements()) throw archive_error(fmt::format("{} has no placement", each.name));
+    try {
+      if (facts.id != 0) objects.add_local_collection(facts, each.name);  // that of single objects exists
+    } catch (const std::out_of_range& error) {
+      throw std::out_of_range(fmt::format("{}: {}", each.name, error.what()));
+    }
+    collection(facts.id).begin_restore(pes());
+  }
+  if (here_.local_number() != 0) return;
+  const std::vector<read_only_state> variables = read_only_variables();
+  for (const auto& [variable, bytes] : job.read_only) {
+    input_archive archive(bytes.data(), bytes.size());
+    variables.at(variable).saved->load(archive);
+    check_is_read(archive, fmt::format("the tri::read_only with number {}", variable));
+  }
+  restored = job.program;
+}
+
+bool restarting_pe::read_some() {
+  sent_ = 0;
+  for (;;) {
+    if (file_ == nullptr) {
+      if (next_file_ == plan_.own_files.size()) return true;
+      const auto& [from, summary] = plan_.own_files[next_file_];
+      const auto part = static_cast<std::uint64_t>(from);
+      file_ =
+          std::make_unique<checkpoint_files::state_reader>(checkpoint_files::path_of_pe(plan_.states, part),
+                                                           checkpoint_files::file_identity{plan_.token, part}, summary);
+    }
+    while (file_->next()) {
+      try {
+        place(file_->head(), file_->bytes(), plan_.own_files[next_file_].first);
+      } catch (const archive_error& error) {
+        throw archive_error(fmt::format("{}: {}", file_->path(), error.what()));
+      }
+      if (sent_ > most_bytes_sent_at_once) return false;
+    }
+    file_.reset();
+    ++next_file_;
+  }
+}
+
+void restarting_pe::place(const checkpoint_files::record_head& head, const std::vector<char>& bytes, int from) {
+  carried_record record{head.kind, head.type, static_cast<std::uint32_t>(head.collection), from, head.number};
+  switch (head.kind) {
+    case record_kind::element:
+      return place_element(record, bytes);
+    case record_kind::deleted:
+      return place_deleted(record, bytes);
+    case record_kind::variable: {
+      const saved_variable& variable = pe_local_variables().at(record.number);
+      return place_one_of_each(record, plan_.pes_before, pes(), 1,
+                               {variable.merge != nullptr, variable.is_same_everywhere},
+                               fmt::format("the tri::pe_local with number {}", record.number), bytes);
+    }
+    case record_kind::node_object: {
+      const auto& type = node_object_type_of(record.type);
+      record.from /= plan_.pes_per_process_before;
+      return place_one_of_each(record, plan_.pes_before / plan_.pes_per_process_before, here_.job().processes(),
+                               here_.job().pes_per_process(), {type.on_shrink != nullptr, type.is_same_everywhere},
+                               "the node group of " + type.name, bytes);
+    }
+    default:
+      throw archive_error(fmt::format("a record is of kind {}, which does not exist", head.kind));
+  }
+}
+
+// With the same number of PEs elements stay where they were, so that their balance is kept.
+void restarting_pe::place_element(carried_record record, const std::vector<char>& bytes) {
+  const collection_manager& home = collection(record.collection);
+  check_element_type(record.type);
+  if (home.facts().one_per_pe)
+    return place_one_of_each(
+        record, plan_.pes_before, pes(), 1,
+        {element_type_of(record.type).on_shrink != nullptr, element_type_of(record.type).is_same_everywhere},
+        "the group of " + home.name(), bytes);
+  const int home_pe = home_of(home, record.number);
+  if (plan_.pes_before != pes()) return hand_on(home_pe, record, bytes);
+  hand_on(record.from, record, bytes);
+  if (home_pe != record.from) {
+    record.kind = record_kind::deleted;  // not at home: its place goes along, in `from`
+    hand_on(home_pe, record, {});
+  }
+}
+
+void restarting_pe::place_deleted(carried_record record, const std::vector<char>& bytes) {
+  const collection_manager& home = collection(record.collection);
+  if (home.facts().one_per_pe) return;  // follows from the number of PEs
+  std::uint64_t last = 0;
+  input_archive(bytes.data(), bytes.size()).read(&last, sizeof last);
+  record.from = no_pe;
+  for (;; ++record.number) {
+    hand_on(home_of(home, record.number), record, {});
+    if (record.number == last) return;
+  }
+}
+
+// One of each PE or process: those that are new take a copy, or begin empty where the class adds up; those that are no
+// more go to one that adds them up.
+void restarting_pe::place_one_of_each(carried_record record, int before, int now, int pes_each,
+                                      const sharing_rule& rule, const std::string& what,
+                                      const std::vector<char>& bytes) {
+  if (record.from >= now) {
+    if (rule.adds_up) return hand_on(record.from % now * pes_each, record, bytes);
+    if (rule.is_same_everywhere) return;
+    throw std::runtime_error(fmt::format(
+        "{} has the state of {} {}, and this job has only {}: its class must say what becomes of it, with a member "
+        "on_shrink(T& leaving) or same_everywhere, or the job must have as many",
+        what, before, record.kind == record_kind::node_object ? "processes" : "PEs", now));
+  }
+  const bool is_element = record.kind == record_kind::element;
+  for (int to = record.from; to < now; to += before) {
+    carried_record copy = record;
+    const bool begins_empty = to != record.from && rule.adds_up;
+    if (begins_empty && record.kind == record_kind::variable) break;
+    if (is_element) copy.number = static_cast<std::uint64_t>(to);
+    copy.from = to;
+    hand_on(to * pes_each, copy, begins_empty ? std::vector<char>() : bytes);
+  }
+}
+
+int restarting_pe::home_of(const collection_manager& home, std::uint64_t number) const {
+  const collection_facts& facts = home.facts();
+  if (facts.shape.dense && number >= facts.shape.elements())
+    throw archive_error(fmt::format("{} has no element {}", home.name(), number));
+  const int pe = home.home_of_restored(number);
+  if (pe < 0 || pe >= pes())
+    throw std::out_of_range(fmt::format("placement map: element {} was put on PE {}; there are PEs 0..{}",
+                                        home.describe(number), pe, pes() - 1));
+  return pe;
+}
+
+void restarting_pe::take(const carried_record& record, const char* bytes, std::size_t count) {
+  input_archive archive(bytes, count);
+  switch (record.kind) {
+    case record_kind::element:
+      return take_element(record, archive);
+    case record_kind::deleted:
+      return collection(record.collection).restored_elsewhere(record.number, record.from);
+    case record_kind::variable:
+      if (leaves(record, here_.number(), 1)) {
+        leaving_variables_[{record.number, record.from}] = std::string(bytes, count);
+        return;
+      }
+      pe_local_variables()[record.number].load(archive);
+      return check_is_read(archive, fmt::format("the tri::pe_local with number {}", record.number));
+    default:
+      return take_node_object(record, archive);
+  }
+}
+
+void restarting_pe::take_element(const carried_record& record, input_archive& archive) {
+  collection_manager& home = collection(record.collection);
+  const bool is_member = home.facts().one_per_pe;
+  if (is_member && leaves(record, here_.number(), 1)) {
+    leaving_members_[{record.collection, record.from}] =
+        home.load_restored(static_cast<std::uint64_t>(here_.number()), record.type, archive);
+    return;
+  }
+  if (!is_member || archive.left() != 0)
+    return home.install_restored(home.load_restored(record.number, record.type, archive));
+  current_construction() = {&home, record.number, nullptr};  // begins empty
+  const owner_scope before(running_owner);
+  home.install_restored(element_type_of(record.type).make());
+}
+
+void restarting_pe::take_node_object(const carried_record& record, input_archive& archive) {
+  const node_object_type& type = node_object_type_of(record.type);
+  if (type.load == nullptr) throw archive_error(fmt::format("{} has no serialize function", type.name));
+  auto loaded = archive.left() != 0 ? type.load(archive) : type.make();
+  check_is_read(archive, "the node group of " + type.name);
+  if (leaves(record, here_.number(), here_.job().pes_per_process()))
+    leaving_node_objects_[{record.collection, record.from}] = std::move(loaded);
+  else
+    install_node_object(here_, record.collection, [&] { return std::move(loaded); });
+}
+
+void restarting_pe::take_leaving() {
+  for (auto& [name, leaving] : leaving_members_) {
+    element_base* const own = collection(name.first).find(static_cast<std::uint64_t>(here_.number()));
+    if (own == nullptr) throw archive_error("a member of a group is missing");
+    element_type_of(own->type()).on_shrink(*own, *leaving);
+  }
+  for (auto& [name, leaving] : leaving_node_objects_) {
+    node_object& own = node_object_here(name.first);
+    node_object_type_of(own.node_type()).on_shrink(own, *leaving);
+  }
+  for (auto& [name, bytes] : leaving_variables_) {
+    input_archive archive(bytes.data(), bytes.size());
+    pe_local_variables()[name.first].merge(archive);
+  }
+}
+
+std::uint64_t restarting_pe::finish() {
+  if (!error_of_record.empty()) throw std::runtime_error(error_of_record);
+  take_leaving();
+  std::uint64_t elements = 0;
+  pe_objects::of(here_).visit_collections([&](local_collection& each) {
+    static_cast<collection_manager&>(each).end_restore();
+    if (!each.facts().one_per_pe) elements += each.local_elements().size();
+  });
+  return elements;
+}
+
+// ---- a record of another PE
+
+using record_arguments = std::tuple<carried_record, std::string>;
+void record_deliver(sched::pe& here, sched::envelope& message) {
+  unpacked_arguments<record_arguments> arguments(message);
+  const auto& [record, bytes] = arguments.values();
+  method_scope scope(pe_objects::of(here));
+  const owner_scope nobody(nullptr);
+  try {
+    of_this_pe->take(record, bytes.data(), bytes.size());
+  } catch (const std::exception& error) {
+    if (error_of_record.empty()) error_of_record = error.what();
+  }
+}
+const std::uint32_t record_handler = register_handler_of<record_arguments>(&record_deliver, "record of a checkpoint");
+
+void restarting_pe::hand_on(int pe, const carried_record& record, const std::vector<char>& bytes) {
+  if (pe == here_.number()) return take(record, bytes.data(), bytes.size());
+  post_packed(here_, pe, record_handler, 0, 0,
+              pack_arguments<record_arguments>(here_, here_.is_in_this_process(pe), false, record,
+                                               std::string(bytes.begin(), bytes.end())));
+  sent_ += sizeof record + bytes.size();
+}
+
+}  // namespace
+
+// ---- questions of PE 0
+
+/// On the first PE of a host: the shared states of its collections, whose populations these are.
+std::vector<std::uint64_t> make_restored_shared(sched::pe& here, std::uint32_t last_collection,
+                                                const std::vector<std::uint64_t>& populations) {
+  // relaxed: every draw comes after the answer to this. The hosts draw in turns, so all begin behind it.
+  here.job().own_host().next_collection.store(last_collection / static_cast<std::uint32_t>(here.job().hosts()) + 1,
+                                              std::memory_order_relaxed);
+  std::vector<std::uint64_t> addresses;
+  for (const std::uint64_t population : populations)
+    addresses.push_back(reinterpret_cast<std::uintptr_t>(shared_by_host(here.job(), population)));
+  return addresses;
+}
+
+void begin_restart(sched::pe& here, restart_plan plan) {
+  of_this_pe = std::make_unique<restarting_pe>(here, std::move(plan));
+  error_of_record.clear();
+  of_this_pe->create_collections();
+}
+
+bool read_states(sched::pe&) { return of_this_pe->read_some(); }
+
+std::uint64_t finish_restart(sched::pe&) {
+  const std::uint64_t elements = of_this_pe->finish();
+  of_this_pe.reset();
+  return elements;
+}
+
+/// Every element of the job is there.
+void notify_restored(sched::pe& here) {
+  std::vector<std::pair<local_collection*, std::uint64_t>> elements;  // those of now: a method may delete or make some
+  pe_objects::of(here).visit_collections([&](local_collection& each) {
+    for (const element_base* const element : each.local_elements()) elements.emplace_back(&each, element->number());
+  });
+  for (const auto& [home, number] : elements)
+    if (element_base* const element = home->find(number))
+      if (const auto on_restored = element_type_of(element->type()).on_restored) {
+        const owner_scope owner(&element->coroutines());
+        on_restored(*element);
+      }
+  if (here.local_number() != 0) return;
+  for_each_node_object([](std::uint32_t, node_object& member) {
+    if (const auto on_restored = node_object_type_of(member.node_type()).on_restored) on_restored(member);
+  });
+}
+
+namespace {
+
+template <class R>
+std::vector<R> values_of(std::vector<future<R>>& asked) {
+  std::vector<R> values;
+  for (future<R>& each : asked) values.push_back(each.get());
+  return values;
+}
+template <auto Function, class... A>
+auto ask_all(sched::pe& here, const A&... arguments) {
+  std::vector<future<typename question<Function>::result>> asked;
+  for (int pe = 0; pe < here.job().pes(); ++pe) asked.push_back(ask<Function>(here, pe, arguments...));
+  return asked;
+}
+void wait_for(std::vector<future<void>>& asked) {
+  for (future<void>& each : asked) each.get();
+}
+
+restart_plan plan_of(const checkpoint_files::manifest& contents, const std::string& folder) {
+  if (contents.program != program_identity())
+    throw checkpoint_files::checkpoint_error(
+        fmt::format("{}: was written by another program, or by another version of this one (identity {:016x}, this is "
+                    "{:016x}); only the program that has written a checkpoint can read it",
+                    folder, contents.program, program_identity()));
+  restart_plan plan;
+  plan.states = folder + "/" + contents.states;
+  plan.token = contents.token;
+  plan.pes_before = static_cast<std::int32_t>(contents.pes.size());
+  checkpoint_files::state_reader file(checkpoint_files::path_of_job(plan.states),
+                                      {contents.token, checkpoint_files::file_identity::job_part}, contents.job);
+  if (!file.next() || file.head().kind != record_kind::job)
+    throw checkpoint_files::checkpoint_error(fmt::format("{}: is damaged: it is not of a job", file.path()));
+  plan.job.assign(file.bytes().begin(), file.bytes().end());
+  if (file.next()) throw checkpoint_files::checkpoint_error(fmt::format("{}: is damaged: it goes on", file.path()));
+  return plan;
+}
+
+void create_everywhere(sched::pe& here, const checkpoint_files::manifest& contents, restart_plan plan,
+                       const job_state& job) {
+  const sched::runtime& runtime = here.job();
+  std::vector<std::uint64_t> populations;
+  for (const collection_state& each : job.collections)
+    populations.push_back(each.facts.one_per_pe ? static_cast<std::uint64_t>(runtime.pes()) : each.population);
+  std::vector<future<std::vector<std::uint64_t>>> asked;
+  for (int host = 0; host < runtime.hosts(); ++host)
+    asked.push_back(ask<&make_restored_shared>(here, runtime.first_pe_of(host), job.last_collection, populations));
+  const std::vector<std::vector<std::uint64_t>> shared = values_of(asked);
+  std::vector<future<void>> begun;
+  for (int pe = 0; pe < runtime.pes(); ++pe) {
+    plan.shared = shared[static_cast<std::size_t>(runtime.host_of(pe))];
+    plan.own_files.clear();
+    for (int from = pe; from < plan.pes_before; from += runtime.pes())
+      plan.own_files.emplace_back(from, contents.pes[static_cast<std::size_t>(from)]);
+    begun.push_back(ask<&begin_restart>(here, pe, plan));
+  }
+  wait_for(begun);
+}
+
+void restart_from(sched::pe& here, const std::string& folder) {
+  const checkpoint_files::manifest contents = checkpoint_files::read_manifest(folder);
+  restart_plan plan = plan_of(contents, folder);
+  const job_state job = read_job(plan.job);
+  plan.pes_per_process_before = job.pes_per_process;
+  create_everywhere(here, contents, std::move(plan), job);
+  for (bool is_complete = false; !is_complete;) {
+    auto reading = ask_all<&read_states>(here);
+    is_complete = true;
+    for (future<bool>& each : reading)
+      if (!each.get()) is_complete = false;
+    quiescence().get();  // what was handed on has arrived
+  }
+  auto finishing = ask_all<&finish_restart>(here);
+  std::uint64_t elements = 0;
+  for (const std::uint64_t of_pe : values_of(finishing)) elements += of_pe;
+  if (elements != contents.elements)
+    throw checkpoint_files::checkpoint_error(
+        fmt::format("{}: has {} elements; its manifest counts {}", folder, elements, contents.elements));
+  auto notified = ask_all<&notify_restored>(here);
+  wait_for(notified);
+}
+
+}  // namespace
+
+void restart_if_wanted(sched::pe& here, bool has_one_main_program) {
+  const config::configuration& values = here.job().values();
+  std::string folder = values.restart;
+  // A later one than that of the command line: of an earlier life of this very job.
+  if (!values.survive.empty())
+    if (const auto last = checkpoint_files::find_checkpoint(values.survive)) folder = last->folder;
+  if (folder.empty()) return;
+  try {
+    if (!has_one_main_program)
+      throw std::runtime_error("only programs of tri::run can be restarted, which have one main program");
+    restart_from(here, std::filesystem::absolute(folder).lexically_normal().string());
+  } catch (const std::exception& error) {
+    here.job().fail(fmt::format("cannot restart: {}", error.what()));
+  }
+}
+
+void reset_restored_state() { restored.reset(); }
+
+const program_state& restored_program_state() {
+  if (!restored) throw std::logic_error("tri::restored_state: this job was not started with --tri-restart");
+  return *restored;
+}
+
+void report_other_state(const program_state& found, const std::string& wanted) {
+  throw std::runtime_error(
+      found.type.empty()
+          ? "tri::restored_state: the checkpoint has no state of the main program"
+          : fmt::format("tri::restored_state: the checkpoint has a state of type {}, not {}", found.type, wanted));
+}
+
+}  // namespace objects
+
+bool is_restarted() {
+  static_cast<void>(sched::this_pe());
+  return objects::restored.has_value();
+}
+
+}  // namespace tri
