@@ -56,6 +56,20 @@ std::size_t edit_distance(std::string_view a, std::string_view b) {
 void add_input_options(CLI::App& app, options& values) {
   app.add_option("--data", values.data, "LAMMPS data file (atom_style atomic or charge, units lj) to start from")
       ->type_name("FILE");
+  app.add_option("--system", values.system, "make a system instead: droplet, a liquid sphere in a large box")
+      ->type_name("NAME")
+      ->check(CLI::IsMember({"droplet"}));
+  app.add_option("--droplet-radius", values.droplet.radius, "radius of the droplet, in sigma")
+      ->type_name("R")
+      ->check(positive())
+      ->capture_default_str();
+  app.add_option("--droplet-box", values.droplet.box, "edge of its box")
+      ->type_name("L")
+      ->check(positive())
+      ->capture_default_str();
+  app.add_option("--droplet-speed", values.droplet.speed, "speed of the whole droplet, along the diagonal of the box")
+      ->type_name("V")
+      ->capture_default_str();
   app.add_option("--restart-in", values.restart_in, "restart file to continue from, instead of --data")
       ->type_name("FILE");
   app.add_option("--replicate", values.replicate, "repeat the box NX NY NZ times (with --data)")
@@ -122,6 +136,24 @@ void add_charge_options(CLI::App& app, options& values) {
                  "objects that the mesh is cut into; results do not depend on it [PEs]")
       ->type_name("N")
       ->check(at_least<int>(1));
+}
+
+void add_placement_options(CLI::App& app, options& values) {
+  app.add_option("--placement", values.placed_by_volume,
+                 "where patches and pairs begin: by expected work, or by volume")
+      ->type_name("NAME")
+      ->transform(CLI::CheckedTransformer(std::map<std::string, bool>{{"work", false}, {"volume", true}})
+                      .description("{work,volume}"))
+      ->default_str("work");
+  app.add_option(
+         "--balance", values.balance,
+         "strategy that moves patches, pairs and mesh by their measured loads: trireme balance --list, or scatter "
+         "(anywhere, to try that no result changes)")
+      ->type_name("NAME");
+  app.add_option("--balance-every", values.balance_every, "steps between balancings, at the next list build")
+      ->type_name("N")
+      ->check(at_least<std::int64_t>(1))
+      ->capture_default_str();
 }
 
 void add_output_options(CLI::App& app, options& values) {
@@ -207,17 +239,23 @@ void add_options(CLI::App& app, options& values) {
   add_input_options(app, values);
   add_physics_options(app, values);
   add_charge_options(app, values);
+  add_placement_options(app, values);
   add_output_options(app, values);
 }
 
 run_input load_input(const CLI::App& app, const options& values) {
   const bool restarting = !values.restart_in.empty();
-  if (restarting == !values.data.empty()) {
-    throw std::invalid_argument(restarting ? "--data and --restart-in were both given; give one of them"
-                                           : "no input; give --data FILE or --restart-in FILE");
-  }
+  const bool made = !values.system.empty();
+  const int inputs = (restarting ? 1 : 0) + (values.data.empty() ? 0 : 1) + (made ? 1 : 0);
+  if (inputs == 0) throw std::invalid_argument("no input; give --data FILE, --restart-in FILE or --system droplet");
+  if (inputs > 1)
+    throw std::invalid_argument("--data, --system and --restart-in: more than one was given; give one of them");
+  if (!made && given_any(app, {"--droplet-radius", "--droplet-box", "--droplet-speed"}))
+    throw std::invalid_argument("--droplet-... are for --system droplet");
+  if (values.balance.empty() && given(app, "--balance-every"))
+    throw std::invalid_argument("--balance-every needs --balance NAME to say by which strategy");
   if (restarting && values.replicate != int3{1, 1, 1}) {
-    throw std::invalid_argument("--replicate works with --data only; a restart file cannot be replicated");
+    throw std::invalid_argument("--replicate works with --data or --system only; a restart file cannot be replicated");
   }
   if (values.restart_every != 0 && values.restart_out.empty()) {
     throw std::invalid_argument("--restart-every needs --restart-out FILE to say where to write");
@@ -235,7 +273,7 @@ run_input load_input(const CLI::App& app, const options& values) {
     input.settings = merge(app, input.restart->settings, values.settings);
     if (!given(app, "--kernels")) input.kernels = input.restart->kernels;
   } else {
-    input.system = replicate(read_lammps_data(values.data), values.replicate);
+    input.system = replicate(made ? make_droplet(values.droplet) : read_lammps_data(values.data), values.replicate);
   }
   input.settings.charges = choose_electrostatics(app, values, input);
   return input;

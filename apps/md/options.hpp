@@ -9,11 +9,14 @@
 #include "md/files/restart.hpp"
 #include "md/files/trajectory.hpp"
 #include "md/settings.hpp"
+#include "md/system/droplet.hpp"
 
 namespace md {
 
 struct options {
   std::string data;
+  std::string system;  ///< one that the program makes
+  droplet_settings droplet;
   std::int64_t steps = 250;
   run_settings settings;
   std::int64_t thermo_every = 50;
@@ -31,6 +34,9 @@ struct options {
   double pme_tolerance = 1e-5;
   int pme_slabs = 0;  ///< 0: one for each PE
   bool barrier = false;
+  bool placed_by_volume = false;
+  std::string balance;  ///< strategy; empty: no balancing
+  std::int64_t balance_every = 100;
 };
 
 /// Adds all options to the program. The values are in `values` after app.parse, unchecked beyond single options.

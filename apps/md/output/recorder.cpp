@@ -7,12 +7,15 @@
 #include <cstdio>
 
 #include "md/electrostatics/mesh_rows.hpp"
+#include "md/parallel/movable.hpp"
 #include "md/parallel/patch_object.hpp"
 #include "os/clock.hpp"
 
 namespace md {
 
 recorder::recorder(output_files files) : files_(std::move(files)) {}
+
+void recorder::describe_load(tri::load_description& load) { describe_object(load, the_world->box().low, false); }
 
 void recorder::open_files() {
   if (!files_.trajectory.empty()) {

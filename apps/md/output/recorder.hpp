@@ -69,6 +69,8 @@ class recorder : public tri::object<recorder> {
   /// The largest displacement of all atoms: decides on a list build.
   void displacement(const step_maximum& largest);
   void progress(std::int64_t step);
+  /// It has the files.
+  void describe_load(tri::load_description& load);
   /// Ends the progress line.
   int finish();
 

@@ -62,6 +62,17 @@ std::string format_report(const run_report& report) {
       report.list_builds,
       static_cast<double>(report.listed_pairs) / static_cast<double>(std::max<std::size_t>(1, report.atoms)),
       static_cast<double>(messages) * per_step, static_cast<double>(bytes) * per_step);
+  const balancing_record& balancing = report.balancing;
+  if (balancing.times > 0) {
+    text += fmt::format("{} balancings by {} moved {} objects in {:.4g} s ({:.2g} % of the time)", balancing.times,
+                        report.strategy, balancing.moved, balancing.seconds,
+                        report.seconds > 0.0 ? 100.0 * balancing.seconds / report.seconds : 0.0);
+    if (balancing.last_before > 0.0) {
+      text += fmt::format("; the last one: longest time of a PE {:.3f} -> {:.3f} of the mean", balancing.last_before,
+                          balancing.last_after);
+    }
+    text += "\n";
+  }
   return text;
 }
 

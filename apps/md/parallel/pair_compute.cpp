@@ -2,19 +2,47 @@
 #include "md/parallel/pair_compute.hpp"
 
 #include "md/output/recorder.hpp"
+#include "md/parallel/movable.hpp"
 #include "os/clock.hpp"
 
 namespace md {
 
-pair_compute::pair_compute(const tri::group<proxies>& proxies, const tri::element_ref<recorder>& output)
-    : proxies_(&proxies.local()),
-      output_(output),
-      patch_(this_index()[0]),
+pair_compute::pair_compute()
+    : patch_(this_index()[0]),
       other_(the_world->grid().pair(patch_, this_index()[1]).other),
       list_(this_index()[1] == 0, the_world->grid().pair(patch_, this_index()[1]).shift),
-      slot_(proxies_->enroll(patch_, {patch_, this_index()[1], 0}, *this)),
-      missing_(list_.self() ? 1 : 2) {
+      missing_(list_.self() ? 1 : 2) {}
+
+pair_compute::pair_compute(const tri::group<proxies>& proxies, const tri::element_ref<recorder>& output)
+    : pair_compute() {
+  group_ = proxies;
+  output_ = output;
+  enroll();
+}
+
+int pair_compute::enroll() {
+  proxies_ = &group_.local();
+  slot_ = proxies_->enroll(patch_, {patch_, this_index()[1], 0}, *this);
   if (!list_.self()) other_slot_ = proxies_->enroll(other_, {patch_, this_index()[1], 1}, *this);
+  return 1;
+}
+
+int pair_compute::allow_moves(bool may_move) {
+  may_move_ = may_move;
+  return 1;
+}
+
+void pair_compute::scatter(std::int64_t round) { migrate_to(scattered_pe(round, 0, number())); }
+
+place_of_pair pair_compute::where() const { return {patch_ * pair_kinds + this_index()[1], tri::this_pe()}; }
+
+void pair_compute::describe_load(tri::load_description& load) {
+  // Between the middles of both patches, as the first one sees them.
+  const patch_grid& grid = the_world->grid();
+  const int3& direction = half_shell[static_cast<std::size_t>(this_index()[1])];
+  vec3 place = grid.middle(patch_);
+  for (std::size_t d = 0; d < 3; ++d) place[d] += 0.5 * direction[d] * grid.width()[d];
+  describe_object(load, place, may_move_);
 }
 
 void pair_compute::input_arrived(const step_kind& kind) {

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "md/output/recorder.hpp"
+#include "md/parallel/movable.hpp"
 #include "md/parallel/pme_slab.hpp"
 #include "os/clock.hpp"
 
@@ -25,22 +26,32 @@ class patch_timer {
 
 }  // namespace
 
-patch_object::patch_object(const tri::group<proxies>& proxies, const tri::array<pme_slab>& slabs,
-                           const tri::element_ref<recorder>& output)
+patch_object::patch_object()
     : world_(*the_world),
-      proxies_(proxies),
-      own_proxies_(&proxies.local()),
-      output_(output),
       number_(world_.grid().index({this_index()[2], this_index()[1], this_index()[0]})),
       clock_(world_.settings(), world_.steps_since_build()),
       step_(world_.plan().first),
-      neighbours_(world_.grid().neighbours(number_)),
-      slabs_(slabs) {
+      last_balancing_(step_),
+      neighbours_(world_.grid().neighbours(number_)) {
   if (world_.has_long_range()) near_slabs_ = world_.long_range().slabs_near(number_);
   parts_.resize(near_slabs_.size());
+}
+
+patch_object::patch_object(const tri::group<proxies>& proxies, const tri::array<pme_slab>& slabs,
+                           const tri::element_ref<recorder>& output)
+    : patch_object() {
+  proxies_ = proxies;
+  slabs_ = slabs;
+  output_ = output;
+  connect();
+}
+
+int patch_object::connect() {
+  own_proxies_ = &proxies_.local();
+  sources_.clear();
   const auto contributions = world_.grid().contributions(number_);
   for (std::size_t c = 0; c < contributions.size(); ++c) {
-    const int pe = world_.pair_pe(contributions[c].patch, contributions[c].kind);
+    const int pe = own_proxies_->pair_pe(contributions[c].patch, contributions[c].kind);
     auto found = std::ranges::find(sources_, pe, &source::pe);
     if (found == sources_.end()) {
       sources_.push_back({pe, {}, {}, {}});
@@ -51,17 +62,33 @@ patch_object::patch_object(const tri::group<proxies>& proxies, const tri::array<
                                        [&](const auto& slot) { return slot.first == from; });
     slots_[c] = {from, static_cast<std::size_t>(earlier)};
   }
+  return 1;
+}
+
+int patch_object::allow_moves(bool may_move) {
+  may_move_ = may_move;
+  return 1;
+}
+
+void patch_object::scatter(std::int64_t round) { migrate_to(scattered_pe(round, 1, number())); }
+
+void patch_object::describe_load(tri::load_description& load) {
+  describe_object(load, world_.grid().middle(number_), may_move_);
+}
+
+bool patch_object::balancing_due() const {
+  return world_.balance_every() != 0 && step_ - last_balancing_ >= world_.balance_every();
 }
 
 patch_object::source& patch_object::source_of(int pe) { return *std::ranges::find(sources_, pe, &source::pe); }
 
-void patch_object::load(tri::buffer<atom_record> atoms, tri::buffer<vec3> present) {
+void patch_object::fill(tri::buffer<atom_record> atoms, tri::buffer<vec3> present) {
   for (const atom_record& atom : atoms) atoms_.arrive(atom);
   for (std::size_t i = 0; i < present.size(); ++i) present_.push_back({atoms[i].id, present[i]});
 }
 
 tri::task<std::int64_t> patch_object::start() {
-  co_await when<&patch_object::load>();
+  co_await when<&patch_object::fill>();
   atoms_.settle(world_.grid().low_corner(number_), world_.grid().width());
   const bool from_restart = world_.plan().continued;
   send_positions({step_, true, !from_restart});
@@ -85,23 +112,31 @@ tri::task<std::int64_t> patch_object::start() {
 }
 
 tri::task<std::int64_t> patch_object::run() {
-  std::int64_t builds = 0;
-  while (step_ < world_.plan().last) {
-    ++step_;
-    {
-      patch_timer timer(*own_proxies_);
-      atoms_.first_half_step(world_.settings().dt, world_.masses());
+  while (stopped_ || step_ < world_.plan().last) {
+    bool build = stopped_;
+    if (!stopped_) {
+      ++step_;
+      {
+        patch_timer timer(*own_proxies_);
+        atoms_.first_half_step(world_.settings().dt, world_.masses());
+      }
+      build = clock_.due();
+      if (build && clock_.checks_displacement()) {
+        contribute(step_maximum{step_, atoms_.displacement_squared()}, tri::maximum,
+                   tri::to<&recorder::displacement>(output_));
+        build = co_await when<&patch_object::decision>(step_) != 0;
+      }
+      if (build && balancing_due()) {
+        stopped_ = true;
+        last_balancing_ = step_;
+        co_return step_;
+      }
     }
-    bool build = clock_.due();
-    if (build && clock_.checks_displacement()) {
-      contribute(step_maximum{step_, atoms_.displacement_squared()}, tri::maximum,
-                 tri::to<&recorder::displacement>(output_));
-      build = co_await when<&patch_object::decision>(step_) != 0;
-    }
+    stopped_ = false;
     if (build) {
       co_await exchange_atoms();
       clock_.built();
-      ++builds;
+      ++list_builds_;
     }
     const bool sums = world_.plan().thermo(step_);
     send_positions({step_, build, sums});
@@ -118,7 +153,7 @@ tri::task<std::int64_t> patch_object::run() {
       co_await when<&patch_object::decision>(step_);
     }
   }
-  co_return builds;
+  co_return ended;
 }
 
 tri::task<> patch_object::forces_of_step() {

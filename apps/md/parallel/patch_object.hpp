@@ -15,16 +15,42 @@ class recorder;
 
 class patch_object : public tri::array_element<patch_object, tri::index<3>> {
  public:
+  /// Of a patch that arrives from another process.
+  patch_object();
   /// `slabs`: of the charge mesh; without elements if there is none.
   patch_object(const tri::group<proxies>& proxies, const tri::array<pme_slab>& slabs,
                const tri::element_ref<recorder>& output);
 
   /// Entry methods of the start. `present`: where the atoms are, if not where they were at the last list build.
-  void load(tri::buffer<atom_record> atoms, tri::buffer<vec3> present);
+  void fill(tri::buffer<atom_record> atoms, tri::buffer<vec3> present);
   /// Lists and forces of the first step. Returns the number of atoms.
   tri::task<std::int64_t> start();
-  /// Entry method: runs to the last step. Returns the number of list builds.
+  /// Entry method: runs to the last step and returns `ended`, or stops in a step that builds lists when a balancing is
+  /// due, and returns the step. Called again, it goes on from there.
   tri::task<std::int64_t> run();
+  static constexpr std::int64_t ended = -1;
+  std::int64_t list_builds() const { return list_builds_; }
+
+  // Entry methods of a balancing.
+  int allow_moves(bool may_move);
+  void scatter(std::int64_t round);
+  /// Finds the PEs that compute forces on this patch. Returns 1.
+  int connect();
+  void describe_load(tri::load_description& load);
+  template <class Archive>
+  void save(Archive& archive) const {
+    archive(proxies_, output_, slabs_, may_move_, step_, clock_.steps_since_build(), stopped_, last_balancing_,
+            list_builds_, atoms_.records());
+  }
+  template <class Archive>
+  void load(Archive& archive) {
+    std::int32_t steps_since_build = 0;
+    std::vector<atom_record> atoms;
+    archive(proxies_, output_, slabs_, may_move_, step_, steps_since_build, stopped_, last_balancing_, list_builds_,
+            atoms);
+    clock_ = reneighbor_clock(world_.settings(), steps_since_build);
+    for (const atom_record& atom : atoms) atoms_.arrive(atom);
+  }
 
   // Entry methods for others.
   /// The forces on this patch that the pairs of a PE have found.
@@ -49,6 +75,7 @@ class patch_object : public tri::array_element<patch_object, tri::index<3>> {
   };
   source& source_of(int pe);
 
+  bool balancing_due() const;
   tri::task<> exchange_atoms();
   void send_positions(const step_kind& kind);
   void send_charges(const step_kind& kind);
@@ -61,13 +88,17 @@ class patch_object : public tri::array_element<patch_object, tri::index<3>> {
 
   const world& world_;
   tri::group<proxies> proxies_;
-  proxies* own_proxies_;
+  proxies* own_proxies_ = nullptr;  ///< of this PE, from connect on
   tri::element_ref<recorder> output_;
   int number_;
   patch atoms_;
   std::vector<std::pair<std::int64_t, vec3>> present_;
   reneighbor_clock clock_;
   std::int64_t step_;
+  bool may_move_ = false;
+  bool stopped_ = false;             ///< in step_, for a balancing
+  std::int64_t last_balancing_ = 0;  ///< the step
+  std::int64_t list_builds_ = 0;
   std::vector<int> neighbours_;
   std::vector<source> sources_;
   // The charge mesh.

@@ -3,17 +3,35 @@
 
 #include <algorithm>
 
+#include "md/parallel/movable.hpp"
 #include "md/parallel/patch_object.hpp"
 #include "md/parallel/pme_rows.hpp"
 #include "os/clock.hpp"
 
 namespace md {
 
-pme_slab::pme_slab(const tri::group<proxies>& proxies)
-    : proxies_(proxies),
-      slab_(the_world->long_range().transforms(), the_world->long_range().planes(this_index()[0])),
+pme_slab::pme_slab()
+    : slab_(the_world->long_range().transforms(), the_world->long_range().planes(this_index()[0])),
       patches_(the_world->long_range().patches_near(this_index()[0])),
       inputs_(patches_.size()) {}
+
+pme_slab::pme_slab(const tri::group<proxies>& proxies) : pme_slab() { proxies_ = proxies; }
+
+int pme_slab::allow_moves(bool may_move) {
+  may_move_ = may_move;
+  return 1;
+}
+
+void pme_slab::scatter(std::int64_t round) { migrate_to(scattered_pe(round, 2, number())); }
+
+void pme_slab::describe_load(tri::load_description& load) {
+  const charge_mesh& mesh = the_world->long_range().mesh();
+  const box& all = the_world->box();
+  const double middle = slab_.planes().first + 0.5 * slab_.planes().count;
+  describe_object(
+      load, {all.low[0] + 0.5 * all.length(0), all.low[1] + 0.5 * all.length(1), all.low[2] + middle / mesh.scale[2]},
+      may_move_);
+}
 
 int pme_slab::connect(const tri::array<pme_rows>& rows) {
   rows_ = rows;

@@ -15,6 +15,8 @@ class pme_rows;
 
 class pme_slab : public tri::array_element<pme_slab, tri::index<1>> {
  public:
+  /// Of one that arrives from another process; between steps there is nothing to bring.
+  pme_slab();
   explicit pme_slab(const tri::group<proxies>& proxies);
 
   // Entry methods.
@@ -27,6 +29,15 @@ class pme_slab : public tri::array_element<pme_slab, tri::index<1>> {
   /// The potential, as modes, of the rows of one object.
   void potential(std::int64_t step, int from, tri::buffer<complex> modes);
 
+  // Entry methods of a balancing.
+  int allow_moves(bool may_move);
+  void scatter(std::int64_t round);
+  void describe_load(tri::load_description& load);
+  template <class Archive>
+  void serialize(Archive& archive) {
+    archive(proxies_, rows_, may_move_);
+  }
+
  private:
   struct input {
     tri::element_ref<patch_object> patch;
@@ -37,6 +48,7 @@ class pme_slab : public tri::array_element<pme_slab, tri::index<1>> {
   void send_potential(std::int64_t step);
 
   tri::group<proxies> proxies_;
+  bool may_move_ = false;
   tri::array<pme_rows> rows_;
   mesh_slab slab_;
   std::vector<int> patches_;   ///< that may have charges here, in order

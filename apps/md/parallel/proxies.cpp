@@ -9,23 +9,31 @@
 
 namespace md {
 
-proxies::proxies() : proxies_(static_cast<std::size_t>(the_world->grid().size())) {
-  const world& w = *the_world;
-  for (int p = 0; p < w.grid().size(); ++p) {
+proxies::proxies() : places_(the_world->pair_places()), proxies_(static_cast<std::size_t>(the_world->grid().size())) {
+  make_room_for_users();
+}
+
+int proxies::place(const std::vector<std::int32_t>& places) {
+  places_ = places;
+  make_room_for_users();
+  return 1;
+}
+
+void proxies::make_room_for_users() {
+  for (int p = 0; p < the_world->grid().size(); ++p) {
     std::size_t users = 0;
-    for (const contribution_source& source : w.grid().contributions(p)) {
-      if (w.pair_pe(source.patch, source.kind) == tri::this_pe()) ++users;
+    for (const contribution_source& source : the_world->grid().contributions(p)) {
+      if (pair_pe(source.patch, source.kind) == tri::this_pe()) ++users;
     }
-    proxies_[static_cast<std::size_t>(p)].users.resize(users);
+    proxies_[static_cast<std::size_t>(p)].users.assign(users, {});
   }
 }
 
 std::size_t proxies::enroll(int patch, const contribution_source& source, pair_compute& pair) {
-  const world& w = *the_world;
   std::size_t slot = 0;
-  for (const contribution_source& each : w.grid().contributions(patch)) {
+  for (const contribution_source& each : the_world->grid().contributions(patch)) {
     if (each.patch == source.patch && each.kind == source.kind && each.side == source.side) break;
-    if (w.pair_pe(each.patch, each.kind) == tri::this_pe()) ++slot;
+    if (pair_pe(each.patch, each.kind) == tri::this_pe()) ++slot;
   }
   proxies_[static_cast<std::size_t>(patch)].users[slot] = {&pair, source.side};
   return slot;

@@ -35,8 +35,14 @@ class proxies : public tri::group_member<proxies> {
   /// patch has changed its atoms.
   void positions(const tri::element_ref<patch_object>& patch, const step_kind& kind, tri::shared_buffer<vec4> positions,
                  tri::buffer<vec4> forces);
+  /// Entry method: pairs have moved. `places`: the PE of each, by patch * pair_kinds + kind. They enroll again.
+  /// Returns 1.
+  int place(const std::vector<std::int32_t>& places);
   /// Entry method: since the last call.
   pe_report report();
+
+  /// For patches and pairs of this PE: where a pair is.
+  int pair_pe(int patch, int kind) const { return places_[static_cast<std::size_t>(patch * pair_kinds + kind)]; }
 
   // For the pairs of this PE.
   /// Registers side `source.side` of a pair with the patch. Returns the slot of its forces.
@@ -66,8 +72,10 @@ class proxies : public tri::group_member<proxies> {
     step_kind kind;
     std::size_t unfinished = 0;
   };
+  void make_room_for_users();
   static void send_touched(const proxy& from);
 
+  std::vector<std::int32_t> places_;
   std::vector<proxy> proxies_;  ///< by patch; those without users are empty
   list_scratch scratch_;
   std::uint64_t pair_ticks_ = 0;

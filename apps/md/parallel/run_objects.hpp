@@ -7,6 +7,8 @@
 #include "md/output/recorder.hpp"
 #include "md/parallel/pair_compute.hpp"
 #include "md/parallel/patch_object.hpp"
+#include "md/parallel/pme_rows.hpp"
+#include "md/parallel/pme_slab.hpp"
 
 namespace md {
 
@@ -21,11 +23,20 @@ struct run_objects {
   tri::group<md::proxies> proxies;
   tri::array<pair_compute> pairs;
   tri::array<patch_object> patches;
+  // Of the charge mesh; without elements if there is none.
+  tri::array<pme_slab> slabs;
+  tri::array<pme_rows> rows;
 
   /// The first forces.
   void start() const;
-  /// All steps. How often lists were built.
+  /// To the last step, or to the next balancing: patch_object::ended, or the step in which all patches wait for it.
   std::int64_t run() const;
+  /// How often lists were built.
+  std::int64_t list_builds() const;
+  /// Whether elements may migrate; waits for all of them.
+  void allow_moves(bool may_move) const;
+  /// After migrations: patches and pairs learn where the others are.
+  void reconnect() const;
   /// Of the time since the last one.
   std::vector<pe_report> reports() const;
   std::int64_t listed_pairs() const;

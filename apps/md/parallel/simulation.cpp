@@ -6,6 +6,7 @@
 
 #include "md/electrostatics/ewald_parameters.hpp"
 #include "md/output/run_report.hpp"
+#include "md/parallel/balancing.hpp"
 #include "md/parallel/run_objects.hpp"
 #include "md/serial_driver.hpp"
 #include "os/clock.hpp"
@@ -51,17 +52,19 @@ world make_world(const run_input& input, const options& values, const patch_grid
   choose_kernels(input.kernels).name.copy(facts.kernels.data(), facts.kernels.size() - 1);
   facts.steps_since_build = input.restart ? input.restart->steps_since_build : 0;
   facts.barrier = values.barrier;
+  facts.balance_every = values.balance.empty() ? 0 : values.balance_every;
   facts.mesh_objects = values.pme_slabs != 0 ? values.pme_slabs : tri::pe_count();
   facts.constant_sums = constant_sums(system.box, totals_of(system), input.settings.charges);
   facts.shows_progress = values.progress || isatty(STDERR_FILENO) == 1;
   std::vector<std::size_t> atoms;
-  for (const patch_load& load : loads) atoms.push_back(load.atoms.size());
+  for (const patch_load& load : loads) atoms.push_back(values.placed_by_volume ? 1 : load.atoms.size());
   return {facts, system.masses, system.types, place_work(grid, atoms, input.settings.reach(), tri::pe_count())};
 }
 
 }  // namespace
 
 void simulate(const run_input& input, const options& values) {
+  check_strategy(values.balance);
   const md::box box = input.restart ? input.restart->system.box : input.system.box;
   const patch_grid grid = make_grid(box, input.settings);
   const std::vector<patch_load> loads = distribute(input, grid, box);
@@ -84,14 +87,15 @@ void simulate(const run_input& input, const options& values) {
   all.start();
   all.reports();  // counts from zero
   const std::int64_t begin = tri::os::now_ns();
-  const std::int64_t builds = all.run();
   run_report report;
+  while (all.run() != patch_object::ended) balance_objects(all, values.balance, report.balancing);
   report.seconds = static_cast<double>(tri::os::now_ns() - begin) * 1e-9;
   report.pes = all.reports();
   report.atoms = atoms;
   report.steps = values.steps;
   report.dt = input.settings.dt;
-  report.list_builds = builds;
+  report.list_builds = all.list_builds();
+  report.strategy = values.balance;
   report.listed_pairs = all.listed_pairs();
   tri::quiescence().get();  // the run itself does not wait for the recorder
   all.output.call<&recorder::finish>().get();

@@ -56,9 +56,10 @@ struct world_facts {
   std::array<char, 16> kernels{};
   std::int32_t steps_since_build = 0;  ///< at the first step
   bool shows_progress = false;
-  bool barrier = false;           ///< patches wait for each other after every step
-  std::int32_t mesh_objects = 1;  ///< slabs and rows of the charge mesh
-  pair_sums constant_sums;        ///< of the charges, whatever the positions
+  bool barrier = false;            ///< patches wait for each other after every step
+  std::int64_t balance_every = 0;  ///< steps between balancings, at the next list build; 0: none
+  std::int32_t mesh_objects = 1;   ///< slabs and rows of the charge mesh
+  pair_sums constant_sums;         ///< of the charges, whatever the positions
 };
 
 class world {
@@ -81,6 +82,7 @@ class world {
   const coefficient_table& coefficients() const { return coefficients_; }
   const kernel_set& kernels() const { return *kernels_; }
   bool barrier() const { return facts_.barrier; }
+  std::int64_t balance_every() const { return facts_.balance_every; }
   const pair_sums& constant_sums() const { return facts_.constant_sums; }
   /// By type.
   const std::vector<double>& charges() const { return charges_; }
@@ -92,6 +94,7 @@ class world {
   int pair_pe(int patch, int kind) const {
     return placement_.pair_pe[static_cast<std::size_t>(patch * pair_kinds + kind)];
   }
+  const std::vector<std::int32_t>& pair_places() const { return placement_.pair_pe; }
   /// Patches are an array over (z, y, x), so that an element's number is the grid's number of the patch.
   tri::index<3> patch_index(int patch) const {
     const int3 at = grid_.coordinates(patch);

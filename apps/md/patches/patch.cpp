@@ -21,6 +21,13 @@ atom_record patch::record(std::size_t i) const {
   return {{x.x, x.y, x.z}, {v.x, v.y, v.z}, ids_[i], static_cast<std::int32_t>(x.w), images_[i]};
 }
 
+std::vector<atom_record> patch::records() const {
+  std::vector<atom_record> all;
+  all.reserve(size());
+  for (std::size_t i = 0; i < size(); ++i) all.push_back(record(i));
+  return all;
+}
+
 std::vector<departure> patch::leave(const box& box, const patch_grid& grid, int own_index) {
   std::vector<departure> gone;
   std::size_t kept = 0;

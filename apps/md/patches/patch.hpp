@@ -61,6 +61,7 @@ class patch {
   std::span<const vec4> forces() const { return forces_; }
   std::span<const std::int64_t> ids() const { return ids_; }
   atom_record record(std::size_t i) const;
+  std::vector<atom_record> records() const;
 
   /// For a restart: sets the present position of the atom with this place in the order, after settle has put the atoms
   /// where they were at the last list build.

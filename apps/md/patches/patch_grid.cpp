@@ -69,6 +69,12 @@ vec3 patch_grid::low_corner(int patch) const {
   return {box_.low[0] + at[0] * width_[0], box_.low[1] + at[1] * width_[1], box_.low[2] + at[2] * width_[2]};
 }
 
+vec3 patch_grid::middle(int patch) const {
+  vec3 at = low_corner(patch);
+  for (std::size_t d = 0; d < 3; ++d) at[d] += 0.5 * width_[d];
+  return at;
+}
+
 int patch_grid::wrapped_index(const int3& at) const {
   int3 inside{};
   for (std::size_t d = 0; d < 3; ++d) inside[d] = (at[d] + counts_[d]) % counts_[d];

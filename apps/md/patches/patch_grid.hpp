@@ -63,6 +63,7 @@ class patch_grid {
   int owner(const vec3& position) const;
   vec3 low_corner(int patch) const;
   vec3 width() const { return width_; }
+  vec3 middle(int patch) const;
 
   patch_pair pair(int patch, int kind) const;
   /// The contributions of a patch in the one order in which they are added: kinds 0..13 as side A, 1..13 as side B.

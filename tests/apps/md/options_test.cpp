@@ -74,10 +74,11 @@ TEST_F(command_line, mistakes_are_explained) {
   EXPECT_THAT(parse(data + "--kernels sse").error, testing::HasSubstr("sse"));
   EXPECT_THAT(parse(data + "--patches 1 1 1 --patch-size 3").error, testing::HasSubstr("excludes"));
   EXPECT_EQ(parse(data + "--patch-size 2").error, "--patch-size 2: must be at least cutoff + skin = 2.8");
-  EXPECT_EQ(parse("").error, "no input; give --data FILE or --restart-in FILE");
-  EXPECT_EQ(parse(data + "--restart-in x").error, "--data and --restart-in were both given; give one of them");
+  EXPECT_EQ(parse("").error, "no input; give --data FILE, --restart-in FILE or --system droplet");
+  EXPECT_EQ(parse(data + "--restart-in x").error,
+            "--data, --system and --restart-in: more than one was given; give one of them");
   EXPECT_EQ(parse("--restart-in x --replicate 2 1 1").error,
-            "--replicate works with --data only; a restart file cannot be replicated");
+            "--replicate works with --data or --system only; a restart file cannot be replicated");
   EXPECT_EQ(parse(data + "--restart-every 5").error, "--restart-every needs --restart-out FILE to say where to write");
   EXPECT_EQ(parse("--data /nowhere/x").error, "cannot open data file '/nowhere/x': No such file or directory");
 }

@@ -140,6 +140,74 @@ TEST_F(program, continues_a_charged_restart_bit_for_bit) {
   EXPECT_TRUE(file("end.restart") == file("whole.restart"));
 }
 
+// Every object moves to another PE, also of another process and host, three times in the run: no bit changes.
+class moved_objects : public program, public testing::WithParamInterface<charged_layout> {};
+
+TEST_P(moved_objects, give_the_same_bytes) {
+  const auto& [where, patches, more] = GetParam();
+  if (lacks_fftw(serial(salt_run + "--steps 0 --pme-tolerance 1e-3"))) GTEST_SKIP() << "built without FFTW";
+  fs::remove_all(folder_.path());
+  fs::create_directory(folder_.path());
+  expect_same_as_serial(
+      [&, w = where](const std::string& arguments) {
+        const outcome got =
+            w.processes == 0 ? threads(w.pes, arguments) : processes(w.processes, w.pes, arguments, w.hosts);
+        EXPECT_THAT(got.output, HasSubstr("3 balancings by "));
+        return got;
+      },
+      salt_run + "--steps 35 --balance-every 10 --patches " + patches + " " + more);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    all, moved_objects,
+    testing::Values(charged_layout{{0, 2}, "3 2 4", "--balance scatter --pme-tolerance 1e-3"},
+                    charged_layout{{0, 3}, "3 2 4", "--balance greedy --pme-tolerance 1e-3 --pme-slabs 7"},
+                    charged_layout{{2, 1}, "3 2 4", "--balance scatter --pme-tolerance 1e-3 --pme-slabs 5"},
+                    charged_layout{{3, 2}, "2 2 4", "--balance scatter --electrostatics cutoff --barrier"},
+                    charged_layout{{2, 2}, "3 2 4", "--balance curve --pme-tolerance 1e-3"},
+                    charged_layout{{4, 1, 2}, "3 2 4", "--balance scatter --pme-tolerance 1e-3"},
+                    charged_layout{{4, 1, 2}, "3 2 4", "--balance greedy --electrostatics cutoff"}),
+    [](const auto& each) { return "case" + std::to_string(each.index); });
+
+// Which step builds lists is found out on the way.
+TEST_F(program, moves_objects_at_checked_list_builds) {
+  expect_same_as_serial(
+      [&](const std::string& arguments) {
+        const outcome got = processes(2, 2, arguments);
+        EXPECT_THAT(got.output, HasSubstr("balancings by scatter"));
+        return got;
+      },
+      "--data " + data +
+          " --thermo-digits 17 --steps 45 --dump-every 25 --check --reneighbor-every 1 --balance scatter "
+          "--balance-every 5");
+}
+
+TEST_F(program, droplet_runs_balanced_and_not) {
+  const std::string droplet =
+      "--system droplet --droplet-radius 5 --droplet-box 24 --droplet-speed 2 --steps 60 "
+      "--thermo-digits 17 --dump-every 60 --dump-format lammps ";
+  expect_same_as_serial([&](const std::string& arguments) { return threads(2, arguments); }, droplet);
+  fs::remove_all(folder_.path());
+  fs::create_directory(folder_.path());
+  expect_same_as_serial(
+      [&](const std::string& arguments) {
+        const outcome got = processes(2, 1, arguments);
+        EXPECT_THAT(got.output, HasSubstr("2 balancings by refine moved "));
+        return got;
+      },
+      droplet + "--placement volume --balance refine --balance-every 20 ");
+}
+
+TEST_F(program, explains_balancings_and_systems_that_cannot_be) {
+  EXPECT_THAT(threads(2, "--data " + data + " --balance refin").output, HasSubstr("md: "));
+  EXPECT_THAT(threads(2, "--data " + data + " --balance refin").output, HasSubstr("refine"));
+  EXPECT_THAT(threads(2, "--data " + data + " --balance-every 5").output, HasSubstr("--balance-every needs --balance"));
+  EXPECT_THAT(serial("--system droplet --droplet-radius 20 --droplet-box 30").output,
+              HasSubstr("its diameter must be smaller than the box"));
+  EXPECT_THAT(serial("--system droplet --data " + data).output, HasSubstr("more than one was given"));
+  EXPECT_THAT(serial("--data " + data + " --droplet-box 30").output, HasSubstr("are for --system droplet"));
+}
+
 // Four processes under the launchers of MPI libraries.
 class launchers : public program, public testing::WithParamInterface<const char*> {};
 
