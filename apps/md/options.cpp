@@ -67,6 +67,10 @@ void add_input_options(CLI::App& app, options& values) {
       ->type_name("L")
       ->check(positive())
       ->capture_default_str();
+  app.add_option("--droplet-place", values.droplet.place, "its middle on the diagonal of the box, from 0 to 1")
+      ->type_name("F")
+      ->check(CLI::Range(0.0, 1.0))
+      ->capture_default_str();
   app.add_option("--droplet-speed", values.droplet.speed, "speed of the whole droplet, along the diagonal of the box")
       ->type_name("V")
       ->capture_default_str();
@@ -250,7 +254,7 @@ run_input load_input(const CLI::App& app, const options& values) {
   if (inputs == 0) throw std::invalid_argument("no input; give --data FILE, --restart-in FILE or --system droplet");
   if (inputs > 1)
     throw std::invalid_argument("--data, --system and --restart-in: more than one was given; give one of them");
-  if (!made && given_any(app, {"--droplet-radius", "--droplet-box", "--droplet-speed"}))
+  if (!made && given_any(app, {"--droplet-radius", "--droplet-box", "--droplet-place", "--droplet-speed"}))
     throw std::invalid_argument("--droplet-... are for --system droplet");
   if (values.balance.empty() && given(app, "--balance-every"))
     throw std::invalid_argument("--balance-every needs --balance NAME to say by which strategy");

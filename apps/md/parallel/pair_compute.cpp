@@ -48,7 +48,11 @@ void pair_compute::describe_load(tri::load_description& load) {
 void pair_compute::input_arrived(const step_kind& kind) {
   if (--missing_ != 0) return;
   missing_ = list_.self() ? 1 : 2;
-  this_element().send<&pair_compute::work>(kind);
+  if (list_.empty() && !kind.build) {
+    finish(kind, {});  // most pairs around a droplet have nothing to do, not even a message
+  } else {
+    this_element().send<&pair_compute::work>(kind);
+  }
 }
 
 void pair_compute::work(const step_kind& kind) {
@@ -66,6 +70,10 @@ void pair_compute::work(const step_kind& kind) {
   vec4* const b_forces = list_.self() ? a_forces : proxies_->forces(other_, other_slot_);
   const pair_sums sums = list_.compute(w.kernels(), a, b, w.coefficients(), kind.sums, a_forces, b_forces);
   proxies_->spent_on_pairs(tri::os::ticks() - start);
+  finish(kind, sums);
+}
+
+void pair_compute::finish(const step_kind& kind, const pair_sums& sums) {
   proxies_->finished(patch_);
   if (!list_.self()) proxies_->finished(other_);
   if (kind.sums) {

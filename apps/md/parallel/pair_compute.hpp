@@ -42,6 +42,9 @@ class pair_compute : public tri::array_element<pair_compute, tri::index<2>> {
   std::span<const atom_span> touched(int side) const { return list_.touched(side); }
 
  private:
+  /// The forces are written.
+  void finish(const step_kind& kind, const pair_sums& sums);
+
   tri::group<proxies> group_;
   proxies* proxies_ = nullptr;  ///< of this PE, from enroll on
   tri::element_ref<recorder> output_;

@@ -77,7 +77,7 @@ void patch_object::describe_load(tri::load_description& load) {
 }
 
 bool patch_object::balancing_due() const {
-  return world_.balance_every() != 0 && step_ - last_balancing_ >= world_.balance_every();
+  return world_.balance_every() != 0 && step_ - last_balancing_ >= world_.balance_every() && step_ < world_.plan().last;
 }
 
 patch_object::source& patch_object::source_of(int pe) { return *std::ranges::find(sources_, pe, &source::pe); }

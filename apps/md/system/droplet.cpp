@@ -57,7 +57,7 @@ atom_system make_droplet(const droplet_settings& settings) {
   system.masses = {1.0};
   system.types = {{}};
   const double spacing = std::cbrt(4.0 / density) / 2.0;  // between the planes of fcc
-  const double middle = 0.5 * settings.box;
+  const double middle = settings.place * settings.box;
   const int most = static_cast<int>(settings.radius / spacing) + 1;
   for (int z = -most; z <= most; ++z) {
     for (int y = -most; y <= most; ++y) {

@@ -10,11 +10,12 @@ namespace md {
 struct droplet_settings {
   double radius = 8.0;  ///< in sigma
   double box = 40.0;    ///< edge of the cubic box
+  double place = 0.5;   ///< of its middle on the diagonal of the box: 0 and 1 are the corners
   double speed = 0.0;   ///< of the whole droplet, along the diagonal of the box
   std::uint64_t seed = 1;
 };
 
-/// A sphere of Lennard-Jones liquid (fcc, density 0.8, temperature 0.7, mass 1) in the middle of the box, ids in the
+/// A sphere of Lennard-Jones liquid (fcc, density 0.8, temperature 0.7, mass 1), ids in the
 /// order z, y, x of the lattice. The same settings give the same atoms everywhere. Throws std::invalid_argument if the
 /// droplet does not fit into the box.
 atom_system make_droplet(const droplet_settings& settings);

@@ -47,6 +47,14 @@ TEST(droplet, moves_as_a_whole_with_its_speed) {
   }
 }
 
+TEST(droplet, is_where_it_is_put) {
+  const md::atom_system system = md::make_droplet({.radius = 4.0, .box = 20.0, .place = 0.25});
+  md::vec3 sum{};
+  for (const md::atom_record& atom : system.atoms)
+    for (std::size_t d = 0; d < 3; ++d) sum[d] += atom.position[d];
+  for (const double each : sum) EXPECT_NEAR(each / static_cast<double>(system.atoms.size()), 5.0, 1e-12);
+}
+
 TEST(droplet, needs_room_and_atoms) {
   EXPECT_THROW(md::make_droplet({.radius = 10.0, .box = 20.0}), std::invalid_argument);
   EXPECT_THROW(md::make_droplet({.radius = -1.0}), std::invalid_argument);

@@ -184,7 +184,7 @@ TEST_F(program, moves_objects_at_checked_list_builds) {
 
 TEST_F(program, droplet_runs_balanced_and_not) {
   const std::string droplet =
-      "--system droplet --droplet-radius 5 --droplet-box 24 --droplet-speed 2 --steps 60 "
+      "--system droplet --droplet-radius 5 --droplet-box 24 --droplet-place 0.25 --droplet-speed 2 --steps 60 "
       "--thermo-digits 17 --dump-every 60 --dump-format lammps ";
   expect_same_as_serial([&](const std::string& arguments) { return threads(2, arguments); }, droplet);
   fs::remove_all(folder_.path());
@@ -193,6 +193,7 @@ TEST_F(program, droplet_runs_balanced_and_not) {
       [&](const std::string& arguments) {
         const outcome got = processes(2, 1, arguments);
         EXPECT_THAT(got.output, HasSubstr("2 balancings by refine moved "));
+        EXPECT_THAT(got.output, testing::Not(HasSubstr("moved 0 objects")));
         return got;
       },
       droplet + "--placement volume --balance refine --balance-every 20 ");
