@@ -74,6 +74,17 @@ INSTANTIATE_TEST_SUITE_P(on, layouts,
                                          layout{"hosts_2x1", 2, 1, 2}, layout{"hosts_4x1_on_2", 4, 1, 2}),
                          [](const auto& each) { return std::string(each.param.name); });
 
+TEST_F(program, gives_the_same_bits_with_messages_in_any_order) {
+  const std::string expected = checksum_in(run(moving_disc).output);
+  ASSERT_FALSE(expected.empty());
+  for (const int seed : {1, 2, 3}) {
+    for (const layout& on : {layout{"", 0, 3, 1}, layout{"", 2, 2, 2}}) {
+      const command_result got = run(fmt::format("{} --tri-shuffle {}", moving_disc, seed), on);
+      EXPECT_EQ(checksum_in(got.output), expected) << seed << got.errors;
+    }
+  }
+}
+
 // Where all blocks are refined as far as possible, the field is that of a uniform mesh of small cells, to the bit.
 TEST_F(program, refined_everywhere_equals_a_uniform_mesh) {
   const std::string steps = " --cells 8 --steps 40 --courant 0.5 --velocity-x -1 --velocity-y 0.7";

@@ -104,6 +104,18 @@ TEST_F(program, gives_the_same_bits_with_a_division_that_stays) {
   EXPECT_NE(checksum_in(run("--input collision --ratio 3 --bodies 1500 --steps 8 --time-step 0.1").output), expected);
 }
 
+TEST_F(program, gives_the_same_bits_with_messages_in_any_order) {
+  const std::string input = std::string(clustered) + " --pieces 13 ";
+  const std::string expected = checksum_in(run(input).output);
+  ASSERT_FALSE(expected.empty());
+  for (const int seed : {1, 2, 3}) {
+    for (const layout& on : {layout{"", 0, 3, 1}, layout{"", 2, 2, 2}}) {
+      const command_result got = run(fmt::format("{} --tri-shuffle {}", input, seed), on);
+      EXPECT_EQ(checksum_in(got.output), expected) << seed << got.errors;
+    }
+  }
+}
+
 class angles : public program, public testing::WithParamInterface<const char*> {};
 
 TEST_P(angles, decide_how_exact_forces_are) {
