@@ -102,6 +102,8 @@ std::vector<row_definition> allocator_rows() {
   const std::string text = fmt::format("{} blocks of {} bytes allocated, then freed, per block: ", blocks, block_bytes);
   launch locked = two_threads;
   locked.options = {"--tri-allocator=locked"};
+  launch checked = two_threads;
+  checked.options = {"--tri-allocator=checked"};
   return {
       {.name = "allocator/1_thread",
        .unit = "ns",
@@ -118,6 +120,11 @@ std::vector<row_definition> allocator_rows() {
        .description = text + "two PEs at a time, with one locked heap for both",
        .measure = [](context& tools) { return allocate(tools, true, false); },
        .launch = locked},
+      {.name = "allocator/2_threads/checked",
+       .unit = "ns",
+       .description = text + "two PEs at a time, with the allocator that looks for errors",
+       .measure = [](context& tools) { return allocate(tools, true, false); },
+       .launch = checked},
   };
 }
 

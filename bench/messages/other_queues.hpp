@@ -47,6 +47,39 @@ class locked_ring {
   alignas(64) std::uint64_t popped_ = 0;
 };
 
+/// One consumer. Producers exclude each other with a lock, and both ends share a count of the messages, which each
+/// reads and writes for every message (Mei 2012, 4.3.3: the queue before shared accesses were reduced, M21).
+class counted_ring {
+ public:
+  /// `capacity`: a power of two.
+  explicit counted_ring(std::size_t capacity) : cells_(capacity) {
+    if (!std::has_single_bit(capacity)) throw std::invalid_argument("counted_ring: not a power of two");
+  }
+
+  /// False: the ring is full, and nothing is done.
+  bool push(const sched::envelope& message) {
+    const std::lock_guard guard(lock_);
+    if (count_.load(std::memory_order_acquire) == cells_.size()) return false;  // pairs: counted_ring.taken
+    cells_[pushed_++ & (cells_.size() - 1)] = message;
+    count_.fetch_add(1, std::memory_order_release);  // pairs: counted_ring.pushed
+    return true;
+  }
+  /// False: the ring is empty.
+  bool pop(sched::envelope& message) {
+    if (count_.load(std::memory_order_acquire) == 0) return false;  // pairs: counted_ring.pushed
+    message = cells_[popped_++ & (cells_.size() - 1)];
+    count_.fetch_sub(1, std::memory_order_release);  // pairs: counted_ring.taken
+    return true;
+  }
+
+ private:
+  std::vector<sched::envelope> cells_;
+  alignas(64) arena::host_lock lock_;
+  std::uint64_t pushed_ = 0;
+  alignas(64) std::uint64_t popped_ = 0;
+  alignas(64) std::atomic<std::uint64_t> count_{0};
+};
+
 /// One consumer. Each producer is one thread at a time.
 class ring_per_producer {
  public:

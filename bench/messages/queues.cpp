@@ -125,6 +125,18 @@ class locked_rings {
   std::size_t next_ = 0;
 };
 
+class ring_with_count {
+ public:
+  void push(std::uint32_t, std::uint64_t value) { ring_.push(message_with(value)); }
+  std::optional<std::uint64_t> pop() {
+    sched::envelope message;
+    return ring_.pop(message) ? std::optional(message.element) : std::nullopt;
+  }
+
+ private:
+  counted_ring ring_{cells};
+};
+
 class producer_rings {
  public:
   void push(std::uint32_t producer, std::uint64_t value) { rings_.push(producer, message_with(value)); }
@@ -284,6 +296,7 @@ double median_ns(const samples& measured) { return summarize(measured.operation_
 
 measurement default_queue_row(context& tools) {
   measurement made = row_of(tools, inbox_queue());
+  made.peers["shared_count"] = median_ns(contend(tools, *std::make_unique<ring_with_count>()));
   mutex_deque deque;
   made.peers["mutex+deque"] = median_ns(contend(tools, deque));
   if constexpr (has_tbb) {

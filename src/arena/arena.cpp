@@ -12,6 +12,7 @@
 namespace tri::arena {
 namespace {
 arena_space* open_arena = nullptr;
+thread_local checked_cache* this_checked_cache = nullptr;
 
 }  // namespace
 
@@ -46,6 +47,8 @@ arena_space::arena_space(const arena_options& options, const std::vector<int>& f
                                     i == own, options_.what_to_do));
     heap_ = std::make_unique<arena::heap>(windows_[own], local_rank, options_.limit_bytes, options_.what_to_do);
     guests_ = std::make_unique<block_cache>(*heap_, guest_cache);
+    if (options_.allocator == allocator_kind::checked)
+      checked_guests_ = std::make_unique<checked_cache>(*guests_, static_cast<std::uint16_t>(local_rank), guest_cache);
     guests_->use().unlock();
     install_fork_guard(files, options_.window_bytes, options_.first_window);
     wait_for_all();
@@ -58,6 +61,7 @@ arena_space::arena_space(const arena_options& options, const std::vector<int>& f
 }
 
 void arena_space::close() {
+  checked_guests_.reset();
   guests_.reset();
   install_fork_guard({}, options_.window_bytes);
   for (const window& mapped : windows_) munmap(mapped.address, mapped.bytes);
@@ -73,12 +77,22 @@ cache_guard::cache_guard(int number) {
   if (open_arena == nullptr) throw std::logic_error("arena: not open");
   if (open_arena->options_.allocator == allocator_kind::locked) return;  // all threads share the guests' cache
   cache_ = std::make_unique<block_cache>(open_arena->heap(), static_cast<std::uint16_t>(number));
+  if (open_arena->options_.allocator == allocator_kind::checked) {
+    checked_ = std::make_unique<checked_cache>(*cache_, static_cast<std::uint16_t>(open_arena->local_rank_),
+                                               static_cast<std::uint16_t>(number));
+    this_checked_cache = checked_.get();
+    return;
+  }
   detail::this_cache = cache_.get();
 }
 
-cache_guard::~cache_guard() { detail::this_cache = nullptr; }
+cache_guard::~cache_guard() {
+  detail::this_cache = nullptr;
+  this_checked_cache = nullptr;
+}
 
-// Threads that are not PEs. Separate functions keep their lock out of the PEs' code path.
+// Threads that are not PEs, and PEs whose allocator is not the usual one. Separate functions keep them out of the usual
+// code path.
 class guests {
  public:
   [[gnu::noinline]] static void* allocate(std::size_t bytes);
@@ -91,9 +105,11 @@ void* allocate(std::size_t bytes) {
 }
 
 void* guests::allocate(std::size_t bytes) {
+  if (this_checked_cache != nullptr) return this_checked_cache->allocate(bytes);
   if (open_arena == nullptr)
     throw std::logic_error("arena: memory asked for while no arena is open (before tri::run or after it)");
   std::lock_guard guard(open_arena->guests_->use());
+  if (open_arena->checked_guests_ != nullptr) return open_arena->checked_guests_->allocate(bytes);
   return open_arena->guests_->allocate(bytes);
 }
 
@@ -105,9 +121,16 @@ void release(void* block) noexcept {
 }
 
 void guests::release(void* block) noexcept {
+  if (this_checked_cache != nullptr) {
+    this_checked_cache->release(block);
+    return;
+  }
   if (open_arena == nullptr) return;  // the whole arena is gone, and the block with it
   std::lock_guard guard(open_arena->guests_->use());
-  open_arena->guests_->release(block);
+  if (open_arena->checked_guests_ != nullptr)
+    open_arena->checked_guests_->release(block);
+  else
+    open_arena->guests_->release(block);
   open_arena->guests_->flush();  // a guest may never come back
 }
 

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "arena/block_cache.hpp"
+#include "arena/checked_cache.hpp"
 #include "arena/heap.hpp"
 #include "arena/window.hpp"
 #include "config/configuration.hpp"
@@ -16,7 +17,8 @@
 
 namespace tri::arena {
 
-using config::allocator_kind;  // one cache per PE, or (for comparison) one for all under a lock
+/// One cache per PE; for comparison one for all under a lock; or one per PE that looks for errors (checked_cache.hpp).
+using config::allocator_kind;
 
 struct arena_options {
   std::size_t window_bytes = config::default_arena_window_bytes;
@@ -66,14 +68,15 @@ class arena_space {
   std::vector<int> files_;
   std::vector<window> windows_;
   std::unique_ptr<arena::heap> heap_;
-  std::unique_ptr<block_cache> guests_;  // the thread that uses it holds its use()
+  std::unique_ptr<block_cache> guests_;            // the thread that uses it holds its use()
+  std::unique_ptr<checked_cache> checked_guests_;  // on top of it, if asked for
 };
 
 /// The open arena, or null before and after.
 arena_space* current();
 
 namespace detail {
-inline thread_local block_cache* this_cache = nullptr;
+inline thread_local block_cache* this_cache = nullptr;  // null also where the PE has a checked one
 }
 
 /// Gives the calling thread the cache `number` (its PE number within the process) as long as the guard lives.
@@ -86,6 +89,7 @@ class cache_guard {
 
  private:
   std::unique_ptr<block_cache> cache_;
+  std::unique_ptr<checked_cache> checked_;
 };
 
 /// Called by an idle PE: blocks of others that it still holds go home, and it holds less for itself.

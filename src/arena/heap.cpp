@@ -149,6 +149,9 @@ std::byte* heap::take_spans(std::size_t spans, std::uint16_t owner, std::uint8_t
   std::lock_guard guard(lock_);
   const std::size_t first = find_run(spans);
   use_spans(first, spans);
+  if (by_owner_.size() <= owner) by_owner_.resize(owner + std::size_t{1});
+  by_owner_[owner].now += spans;
+  by_owner_[owner].most = std::max(by_owner_[owner].most, by_owner_[owner].now);
   span_entry* const table = span_table(window_.address);
   table[first] = {owner, size_class, 0, static_cast<std::uint32_t>(spans)};
   if (size_class < size_class_count) {
@@ -165,6 +168,7 @@ void heap::release_run(void* address) {
   std::size_t first = static_cast<std::size_t>(static_cast<std::byte*>(address) - window_.address) / span_bytes;
   std::size_t spans = span_table(window_.address)[first].spans;
   count_spans(spans_in_use_ - spans);
+  by_owner_[span_table(window_.address)[first].owner].now -= spans;
   for (std::size_t span = first; span < first + spans; ++span) warm_[span] = true;
   warm_spans_ += spans;
   if (spans >= spans_to_give_back) give_pages_back(first, spans);
@@ -201,6 +205,7 @@ void* heap::reserve(std::size_t bytes) {
     std::memset(window_.address + first * span_bytes, 0, (std::min(never_used_, next_span_) - first) * span_bytes);
   never_used_ = std::max(never_used_, next_span_);
   use_spans(first, spans);
+  spans_reserved_ += spans;
   span_table(window_.address)[first] = {guest_cache, permanent_run, 0, static_cast<std::uint32_t>(spans)};
   return window_.address + first * span_bytes;
 }
@@ -210,10 +215,23 @@ std::size_t heap::bytes_in_use() const {
   return spans_in_use_ * span_bytes;
 }
 
+std::size_t heap::most_bytes_of(std::uint16_t owner) const {
+  std::lock_guard guard(lock_);
+  return owner < by_owner_.size() ? by_owner_[owner].most * span_bytes : 0;
+}
+
+std::size_t heap::reserved_bytes() const {
+  std::lock_guard guard(lock_);
+  return spans_reserved_ * span_bytes;
+}
+
 bool heap::is_valid() const {
   std::lock_guard guard(lock_);
   const std::size_t last = window_.bytes / span_bytes;
   if (free_by_start_.size() != free_by_length_.size() || next_span_ > never_used_ || never_used_ > last) return false;
+  std::size_t owned = spans_reserved_;
+  for (const spans_of_owner& each : by_owner_) owned += each.now;
+  if (owned != spans_in_use_) return false;
   if (static_cast<std::size_t>(std::count(warm_.begin(), warm_.end(), true)) != warm_spans_) return false;
   std::size_t at = first_span();
   std::size_t in_use = 0;

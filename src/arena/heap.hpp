@@ -104,6 +104,10 @@ class heap {
   void* reserve(std::size_t bytes);
 
   std::size_t bytes_in_use() const;
+  /// The most that a cache (number of the PE in its process, or guest_cache) had for its blocks at a time.
+  std::size_t most_bytes_of(std::uint16_t owner) const;
+  /// Handed out by reserve(): address space, of which what was used has pages.
+  std::size_t reserved_bytes() const;
   /// Whether the bookkeeping is consistent with itself and the span table; slow, for tests and debugging.
   bool is_valid() const;
   std::size_t limit_bytes() const { return limit_bytes_; }
@@ -171,7 +175,13 @@ class heap {
   std::size_t next_span_;                                   // everything from here on is free
   std::size_t never_used_;                                  // everything from here on is also still zero
   std::size_t spans_in_use_ = 0;
-  std::vector<bool> warm_;  // spans that are free and may have pages
+  std::size_t spans_reserved_ = 0;
+  struct spans_of_owner {
+    std::size_t now = 0;
+    std::size_t most = 0;
+  };
+  std::vector<spans_of_owner> by_owner_;  // as many as have taken some
+  std::vector<bool> warm_;                // spans that are free and may have pages
   std::size_t warm_spans_ = 0;
   std::size_t trim_at_;  // number of resident free spans
   core_dump_units dumped_;

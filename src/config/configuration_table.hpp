@@ -12,7 +12,7 @@
   ROW(int,            node_queue_cells,   4096,                         "cells",   power_of_two_between(16, 65536), "messages that the ring of a process's node queue holds; more go to an overflow list") \
   ROW(std::size_t,    arena_window_bytes, default_arena_window_bytes,   "bytes",   power_of_two_between(1 << 20, 1ull << 40), "address space that each process has for shared memory; nothing is committed") \
   ROW(std::size_t,    arena_limit_bytes,  0,                            "bytes",   anything("a size; 0 = automatic"), "shared memory that a process may really use; 0 = as much as the machine and the container allow") \
-  ROW(allocator_kind, allocator,          allocator_kind::caches,       "",        one_of("caches|locked"),         "message blocks: caches = a free list per PE and size class, locked = one heap with a lock") \
+  ROW(allocator_kind, allocator,          allocator_kind::caches,       "",        one_of("caches|locked|checked"), "message blocks: caches = a free list per PE and size class, locked = one heap with a lock, checked = as caches, and finds wrong releases and writes outside of blocks") \
   ROW(idle_policy,    idle,               idle_policy::automatic,       "",        one_of("auto|spin|yield|sleep"), "what a PE without work does: auto = spin a little, yield, then sleep until a message arrives") \
   ROW(int,            idle_spin_us,       200,                          "us",      between(0, 1000000),             "how long idle=auto spins before it yields") \
   ROW(int,            longest_sleep_ms,   1000,                         "ms",      between(0, 3600000),             "longest sleep of a PE that no message wakes; then it polls for work; 0 = no limit") \

@@ -6,7 +6,7 @@
 
 namespace tri::config {
 
-enum class allocator_kind : std::uint8_t { caches, locked };
+enum class allocator_kind : std::uint8_t { caches, locked, checked };
 // Who is at the network: PEs without work; a thread that receives while all send; a thread alone (Mei 2012, 6.1.1).
 enum class communication_thread : std::uint8_t { off, on, funnelled };
 enum class wire_library : std::uint8_t { automatic, tcp, ucx, mpi };  // "auto" is a keyword

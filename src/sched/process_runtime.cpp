@@ -159,6 +159,7 @@ void process_runtime::lay_out_records() {
   process_record& own = *root_->process;
   own.version = process_record::expected_version;
   own.pes = static_cast<std::uint32_t>(pes_per_process());
+  own.has_checked_blocks = values_.allocator == config::allocator_kind::checked ? 1 : 0;
   // The last are the wires of the host's processes.
   const auto producers = static_cast<std::uint32_t>(pes_of_host() + (hosts() > 1 ? job_.processes_of(host()) : 0));
   const auto cells = static_cast<std::uint64_t>(values_.inbox_cells);
@@ -200,6 +201,11 @@ void process_runtime::find_peers() {
             "trireme: process {} has version {} with {} PEs; this one has version {} with {}: different builds or "
             "options",
             other.process, record->version, record->pes, process_record::expected_version, pes_per_process()));
+      if (record->has_checked_blocks != root_->process->has_checked_blocks)
+        throw std::runtime_error(
+            fmt::format("trireme: of processes {} and {} one has --tri-allocator=checked: all processes of a host must "
+                        "have it, or none",
+                        process(), other.process));
       if (other.local_rank == 0) host_ = root->host;
     }
     process_records_.push_back(record);
@@ -586,8 +592,20 @@ void process_runtime::print_footprint() const {
                          process(), found.resident_bytes >> 10, found.arena_resident_bytes >> 10,
                          found.arena_in_use_bytes >> 10, arena_->heap().limit_bytes() >> 10, found.private_bytes >> 10,
                          (found.resident_bytes >> 10) / static_cast<std::size_t>(pes_per_process()))
+                 .append(footprint_by_pe())
                  .c_str(),
              stderr);
+}
+
+// What each PE has taken from the arena for blocks; those may be with others.
+std::string process_runtime::footprint_by_pe() const {
+  std::string line = fmt::format("arena of process {}, most at a time:", process());
+  for (int i = 0; i < pes_per_process(); ++i)
+    line += fmt::format(" PE {} {} KiB,", process() * pes_per_process() + i,
+                        arena_->heap().most_bytes_of(static_cast<std::uint16_t>(i)) >> 10);
+  return line + fmt::format(" other threads {} KiB, queues and records {} KiB\n",
+                            arena_->heap().most_bytes_of(arena::guest_cache) >> 10,
+                            arena_->heap().reserved_bytes() >> 10);
 }
 
 }  // namespace tri::sched

@@ -124,6 +124,7 @@ class process_runtime final : public runtime {
   void drop_messages(scheduler& which, const program& steps);
   void print_counters() const;
   void print_footprint() const;
+  std::string footprint_by_pe() const;
 
   config::configuration values_;
   int own_file_;

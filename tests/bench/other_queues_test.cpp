@@ -1,4 +1,4 @@
-// The queues that are measured beside the inbox (M16, M18) keep what they promise: nothing lost, the order of each
+// The queues that are measured beside the inbox (M16, M18, M21) keep what they promise: nothing lost, the order of each
 // producer, and a full ring that says so.
 #include "messages/other_queues.hpp"
 
@@ -63,6 +63,23 @@ TEST(locked_ring, says_when_it_is_full_or_empty) {
   ASSERT_TRUE(ring.pop(message));
   EXPECT_EQ(message.element, 0u);
   EXPECT_TRUE(ring.push(message_of(0, 4)));
+}
+
+TEST(counted_ring, keeps_the_order_of_each_producer) {
+  counted_ring ring(16);
+  expect_order_of_each_producer([&](std::uint32_t, const sched::envelope& message) { return ring.push(message); },
+                                [&](sched::envelope& message) { return ring.pop(message); });
+}
+
+TEST(counted_ring, says_when_it_is_full_or_empty) {
+  counted_ring ring(2);
+  sched::envelope message;
+  EXPECT_FALSE(ring.pop(message));
+  EXPECT_TRUE(ring.push(message_of(0, 0)));
+  EXPECT_TRUE(ring.push(message_of(0, 1)));
+  EXPECT_FALSE(ring.push(message_of(0, 2)));
+  ASSERT_TRUE(ring.pop(message));
+  EXPECT_EQ(message.element, 0u);
 }
 
 TEST(ring_per_producer, keeps_the_order_of_each_producer) {

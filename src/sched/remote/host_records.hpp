@@ -69,6 +69,7 @@ struct process_record {
 
   std::uint32_t version;
   std::uint32_t pes;
+  std::uint32_t has_checked_blocks;  // --tri-allocator=checked: its blocks have notes, which all processes must know
   pe_record* pe[arena::most_local_pes];
   node_queue* nodes;
   counter relayed;  // messages for all hosts passed on; by the thread that makes progress on the wire, one at a time

@@ -53,6 +53,43 @@ void entry_methods() {
 }
 const case_entry loops_in_methods{"loops_in_methods", &entry_methods};
 
+// M36: two PEs of a process run a loop each at the same time, and neither loop is ever more than a few iterations ahead
+// of the other one: each iteration waits for that. Loops that waited for each other would never end.
+struct lockstep : array_element<lockstep, index<1>> {
+  static constexpr int iterations = 2000;
+  static constexpr int most_ahead = 50;
+  inline static std::atomic<int> ran[2];
+  inline static std::atomic<int> begun{0};
+
+  int run() {
+    const auto own = static_cast<std::size_t>(this_index()[0]);
+    ++begun;
+    while (begun.load() < 2) std::this_thread::yield();
+    std::vector<int> runs(iterations, 0);
+    parallel_for(
+        iterations,
+        [&](int i) {
+          while (ran[own].load() > ran[1 - own].load() + most_ahead) std::this_thread::yield();
+          ++runs[static_cast<std::size_t>(i)];
+          ++ran[own];
+        },
+        "dynamic,4");
+    for (const int each : runs) check_equal(each, 1);
+    return ran[1 - own].load();
+  }
+};
+
+void loops_of_two_pes() {
+  if (expected().pes_per_process < 2) return;
+  lockstep::ran[0] = lockstep::ran[1] = lockstep::begun = 0;
+  auto both = make_array<lockstep>({2}, round_robin());
+  std::vector<future<int>> others;
+  for (int i = 0; i < 2; ++i) others.push_back(both(i).call<&lockstep::run>());
+  for (auto& each : others)
+    check(each.get() >= lockstep::iterations - lockstep::most_ahead - 100, "one of two loops was kept from running");
+}
+const case_entry loops_of_two_pes_case{"loops_of_two_pes_keep_pace", &loops_of_two_pes};
+
 // Under `static` everybody has a block of its own and runs it from the front; what others run, because it came late, is
 // the end of it.
 void static_blocks() {
