@@ -18,6 +18,7 @@
 #include "config/placement.hpp"
 #include "objects/balance/balancer.hpp"
 #include "objects/balance/host_round.hpp"
+#include "objects/balance/load_counters.hpp"
 #include "objects/balance/load_meter.hpp"
 #include "objects/balance/work_rate.hpp"
 #include "objects/checkpoint/checkpoint_service.hpp"
@@ -103,6 +104,14 @@ class balance_service {
     return {here_.number(), rate_ == 0.0 ? rate() : rate_, meter_.time_in_elements_ns() + background};
   }
   void measure_from_zero() { meter_.reset(); }
+  void count_events(std::vector<std::string> names) {
+    try {
+      meter_.count_events(std::move(names));
+    } catch (const std::exception& error) {
+      here_.job().fail(fmt::format("load_counters: on PE {}, host {}: {}", here_.number(),
+                                   here_.job().name_of_host(here_.job().host()), error.what()));
+    }
+  }
   move_list& moves() { return moves_; }
   decider& decides() { return *decides_; }
   /// On the first PE of a host, if there are several.
@@ -178,6 +187,19 @@ void give_snapshot(std::uint32_t round) { tri::send<&took_part>(0, round, servic
 void give_loads(std::uint32_t round) {
   tri::send<&took_part>(0, round, service().part());
   service().measure_from_zero();
+}
+
+void count_events(std::vector<std::string> names) { service().count_events(std::move(names)); }
+
+// The file of the names is read on PE 0 only: other hosts need not have it.
+void choose_counters(sched::pe& here) {
+  std::vector<std::string> names;
+  try {
+    names = load_counter_names(here.job().values().load_counters);
+  } catch (const std::invalid_argument& error) {
+    here.job().fail(error.what());
+  }
+  for (int pe = 0; pe < here.job().pes(); ++pe) tri::send<&count_events>(pe, names);
 }
 
 void carry_out(std::uint32_t round, bool for_host, std::vector<move_order> orders) {
@@ -395,8 +417,16 @@ void check_balance_options(const config::configuration& values) {
 }
 
 void install_balance_service(sched::pe& here) {
-  if (!program_balances && here.job().values().balance_every_ms == 0) return;
+  const bool counts = !here.job().values().load_counters.empty();
+  if (!program_balances && here.job().values().balance_every_ms == 0) {
+    if (counts && here.number() == 0)
+      fmt::print(stderr,
+                 "trireme: --tri-load-counters has no effect: this program measures no loads (tri::balance, "
+                 "tri::load_snapshot or --tri-balance-every-ms)\n");
+    return;
+  }
   *service_of_pe = std::make_shared<balance_service>(here);
+  if (counts && here.number() == 0) choose_counters(here);
   if (here.number() == 0 && here.job().values().balance_every_ms > 0) set_period(here);
 }
 

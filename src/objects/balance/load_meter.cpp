@@ -1,12 +1,16 @@
 #include "objects/balance/load_meter.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <exception>
 #include <utility>
 
 #include "trireme/detail/objects/element.hpp"
 #include "trireme/detail/objects/load_description.hpp"
 #include "trireme/detail/objects/local_collection.hpp"
 #include "trireme/detail/objects/pe_objects.hpp"
+#include "trireme/detail/sched/runtime.hpp"
 
 namespace tri::objects {
 namespace {
@@ -56,6 +60,22 @@ void load_meter::count(element_name to, std::uint64_t bytes) {
   pair.bytes += static_cast<std::int64_t>(bytes);
 }
 
+void load_meter::count_events(std::vector<std::string> names) {
+  counters_ = std::make_unique<element_counters>(std::move(names));
+}
+
+void load_meter::charge_counters(const coroutine_owner* owner) {
+  const element_base* const element = owner == nullptr ? nullptr : owner->element();
+  try {
+    if (element == nullptr)
+      counters_->skip();
+    else
+      counters_->charge({element->home().facts().id, element->number()});
+  } catch (const std::exception& error) {
+    here_.job().fail(fmt::format("load_counters: on PE {}: {}", here_.number(), error.what()));
+  }
+}
+
 std::int64_t load_meter::background_ns() {
   charge(running_owner);
   const std::uint64_t spare = here_.idle_ticks() + here_.helped_ticks() - spare_before_;
@@ -69,6 +89,7 @@ void load_meter::reset() {
   spare_before_ = here_.idle_ticks() + here_.helped_ticks();
   in_elements_ = 0;
   traffic_.clear();
+  if (counters_ != nullptr) counters_->clear();
   pe_objects* const objects = static_cast<pe_objects*>(here_.upper);
   if (objects == nullptr) return;
   objects->for_each_collection([](local_collection& home) {
@@ -78,6 +99,7 @@ void load_meter::reset() {
 
 void load_meter::collect(load_part& into) {
   into.background_ns = background_ns();
+  if (counters_ != nullptr) into.counters = counters_->names();
   const bool crosses = here_.job().processes() > 1;
   pe_objects::of(here_).for_each_collection([&](local_collection& home) {
     const collection_facts& facts = home.facts();
@@ -88,6 +110,7 @@ void load_meter::collect(load_part& into) {
       one.load_ns = to_ns(element->coroutines().load());
       one.is_migratable = !facts.one_per_pe && (!crosses || (type.save != nullptr && type.load != nullptr));
       one.coordinates = position_in(facts.shape, element->number());
+      if (counters_ != nullptr) one.counts = counters_->counts_of(one.name);
       if (type.describe_load == nullptr) continue;
       load_description said;
       type.describe_load(*element, said);

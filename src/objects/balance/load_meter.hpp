@@ -5,9 +5,13 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
+#include <string>
 #include <unordered_map>
 #include <utility>
+#include <vector>
 
+#include "objects/balance/element_counters.hpp"
 #include "objects/balance/load_part.hpp"
 #include "os/task_clock.hpp"
 #include "trireme/detail/sched/pe.hpp"
@@ -30,11 +34,15 @@ class load_meter {
     const std::uint64_t now = clock_.read();
     const std::uint64_t passed = now - last_;
     last_ = now;
+    if (counters_ != nullptr) [[unlikely]]
+      charge_counters(owner);
     if (owner == nullptr) return;
     owner->add_load(passed);
     in_elements_ += passed;
   }
   void count(element_name to, std::uint64_t bytes);
+  /// From now on these are counted, too (load_counters.hpp). Throws std::runtime_error when one cannot be.
+  void count_events(std::vector<std::string> names);
 
   /// Since the last reset(), in nanoseconds.
   std::int64_t time_in_elements_ns() const { return to_ns(in_elements_); }
@@ -50,6 +58,8 @@ class load_meter {
   static std::int64_t to_ns(std::uint64_t ticks) { return static_cast<std::int64_t>(os::ticks_to_ns(ticks)); }
 
  private:
+  void charge_counters(const coroutine_owner* owner);
+
   struct hash_of_pair {
     std::size_t operator()(const std::pair<element_name, element_name>& pair) const;
   };
@@ -65,6 +75,7 @@ class load_meter {
   std::uint64_t spare_before_;
   std::uint64_t in_elements_ = 0;
   std::unordered_map<std::pair<element_name, element_name>, amount, hash_of_pair> traffic_;
+  std::unique_ptr<element_counters> counters_;
 };
 
 }  // namespace tri::objects

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <string>
 #include <vector>
 
 #include "trireme/detail/sched/priority.hpp"
@@ -29,9 +30,10 @@ struct load_part {
     bool is_migratable = true;
     std::vector<double> coordinates;
     std::vector<std::byte> user_data;
+    std::vector<std::uint64_t> counts;  ///< of the counters of its part; empty: nothing was counted
     template <class Archive>
     void serialize(Archive& archive) {
-      archive(name, load_ns, bytes, is_work, is_migratable, coordinates, user_data);
+      archive(name, load_ns, bytes, is_work, is_migratable, coordinates, user_data, counts);
     }
   };
   struct pair {
@@ -50,11 +52,12 @@ struct load_part {
   std::int32_t host = 0;
   std::int32_t numa_node = 0;
   std::int32_t cache = 0;
+  std::vector<std::string> counters;  ///< of --tri-load-counters; all PEs have the same, as soon as they know them
   std::vector<element> elements;
   std::vector<pair> traffic;
   template <class Archive>
   void serialize(Archive& archive) {
-    archive(pe, rate, background_ns, host, numa_node, cache, elements, traffic);
+    archive(pe, rate, background_ns, host, numa_node, cache, counters, elements, traffic);
   }
 };
 

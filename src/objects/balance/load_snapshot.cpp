@@ -29,6 +29,13 @@ std::uint32_t common_dimensions(const std::vector<load_part>& parts) {
   return static_cast<std::uint32_t>(common);
 }
 
+// Those of all parts; none while a PE does not know them yet.
+std::vector<std::string> common_counters(const std::vector<load_part>& parts) {
+  for (const load_part& part : parts)
+    if (part.counters != parts.front().counters) return {};
+  return parts.empty() ? std::vector<std::string>() : parts.front().counters;
+}
+
 void add_traffic(const std::vector<load_part>& parts, named_snapshot& made) {
   std::unordered_map<element_name, std::uint32_t, hash_of_name> index;
   index.reserve(made.names.size());
@@ -69,6 +76,7 @@ named_snapshot snapshot_of(std::vector<load_part> parts, const std::vector<doubl
   named_snapshot made;
   balancing::snapshot& loads = made.loads;
   loads.dimensions = common_dimensions(parts);
+  loads.counters = common_counters(parts);
   bool has_user_data = false;
   for (load_part& part : parts) {
     const auto pe = static_cast<std::int32_t>(loads.pes.size());
@@ -83,6 +91,8 @@ named_snapshot snapshot_of(std::vector<load_part> parts, const std::vector<doubl
       loads.objects.push_back({number, time_ns, each.bytes, pe, each.is_migratable});
       for (std::uint32_t d = 0; d < loads.dimensions; ++d)
         loads.coordinates.push_back(d < each.coordinates.size() ? each.coordinates[d] : 0.0);
+      for (std::size_t i = 0; i < loads.counters.size(); ++i)
+        loads.counter_values.push_back(i < each.counts.size() ? static_cast<double>(each.counts[i]) : 0.0);
       loads.user_data.insert(loads.user_data.end(), each.user_data.begin(), each.user_data.end());
       loads.user_data_ends.push_back(loads.user_data.size());
       has_user_data = has_user_data || !each.user_data.empty();

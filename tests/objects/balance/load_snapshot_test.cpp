@@ -48,6 +48,19 @@ TEST(load_snapshot, does_not_depend_on_the_order_of_the_parts) {
   }
 }
 
+TEST(load_snapshot, has_counters_as_soon_as_all_pes_know_them) {  // M70
+  std::vector<load_part> parts{part_of(0, {element_of(1, 10), element_of(2, 10)}), part_of(1, {element_of(7, 10)})};
+  for (load_part& part : parts) part.counters = {"misses", "faults"};
+  parts[0].elements[0].counts = {5, 6};
+  parts[1].elements[0].counts = {7, 8};
+  const named_snapshot made = snapshot_of(parts, {});
+  balancing::check(made.loads);
+  EXPECT_THAT(made.loads.counters, ElementsAre("misses", "faults"));
+  EXPECT_THAT(made.loads.counter_values, ElementsAre(5, 6, 0, 0, 7, 8));
+  parts[1].counters.clear();
+  EXPECT_TRUE(snapshot_of(parts, {}).loads.counters.empty());
+}
+
 TEST(load_snapshot, leaves_out_traffic_of_elements_that_are_in_no_part) {
   std::vector<load_part> parts{part_of(0, {element_of(1, 10)})};
   parts[0].traffic = {{{3, 1}, {3, 77}, 4, 400}, {{3, 78}, {3, 1}, 1, 1}};

@@ -68,8 +68,8 @@ void local_messages_leave_the_wire_alone() {
   auto group = make_group<local_sender>();
   const std::uint64_t polls = group(0).call<&local_sender::send>(messages).get();
   // Where this PE is not alone in its process, others poll while they have nothing to do.
-  const bool is_alone = pes_per_process() == 1 && sched::current_runtime()->values().comm_thread ==
-                                                      config::communication_thread::off;
+  const bool is_alone =
+      pes_per_process() == 1 && sched::current_runtime()->values().comm_thread == config::communication_thread::off;
   if (wire() == nullptr) check_equal(polls, std::uint64_t{0});
   if (is_alone) check(polls < messages / 100, "sends inside a process poll the network");
   quiescence().get();
