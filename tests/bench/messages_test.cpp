@@ -86,6 +86,7 @@ TEST(messages, has_all_rows) {
                            "kneighbor/64B/20",
                            "self_send",
                            "allocator/2_threads",
+                           "allocator/2_threads/checked",
                            "queue/mpsc",
                            "queue/locked",
                            "queue/locked_per_producer",
@@ -116,6 +117,15 @@ TEST(messages, k_neighbor_sends_what_its_rules_say) {
 
 TEST(messages, self_send_allocates_nothing) {
   EXPECT_EQ(row_named("self_send").at("counts").at("allocations").get<double>(), 0);
+}
+
+TEST(messages, allocators_say_what_a_second_thread_costs) {  // M13, M15
+  for (const char* name : {"allocator/2_threads", "allocator/2_threads/locked", "allocator/2_threads/checked"})
+    EXPECT_GT(row_named(name).at("counts").at("x of 1 thread").get<double>(), 0) << name;
+}
+
+TEST(messages, the_inbox_stands_beside_a_queue_with_a_shared_count) {  // M21
+  EXPECT_GT(row_named("queue/mpsc").at("peers").at("shared_count").get<double>(), 0);
 }
 
 TEST(messages, buffers_are_not_copied) {
