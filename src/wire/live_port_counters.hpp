@@ -49,6 +49,7 @@ struct live_port_counters {
             .memory_in_use = memory_in_use.read(),
             .memory_peak = memory_peak.read(),
             .heartbeats = heartbeats.read(),
+            .polls = polls.read(),
             .moves = moves.read(),
             .foreign_packets = foreign_packets.read(),
             .unchecked_packets = unchecked_packets.read(),

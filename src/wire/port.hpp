@@ -97,6 +97,7 @@ struct port_counters {
   std::uint64_t memory_in_use = 0;            // bytes of arrived messages not yet given back, as last reported
   std::uint64_t memory_peak = 0;              // the most of it
   std::uint64_t heartbeats = 0;               // heartbeat requests and answers, sent and received
+  std::uint64_t polls = 0;                    // calls of progress() that had the wire for themselves
   std::uint64_t moves = 0;                    // calls of progress() that found something, except heartbeats
   // Dropped, as if they had not arrived:
   std::uint64_t foreign_packets = 0;    // without the secret of this process

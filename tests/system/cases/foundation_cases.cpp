@@ -82,9 +82,9 @@ struct located : group_member<located> {
   int watch(int milliseconds) {
     const auto end = std::chrono::steady_clock::now() + std::chrono::milliseconds(milliseconds);
     const int first = sched_getcpu();
-    bool stays = true;
-    while (std::chrono::steady_clock::now() < end) stays = stays && sched_getcpu() == first;
-    return stays ? first : -1;
+    bool is_still = true;
+    while (std::chrono::steady_clock::now() < end) is_still = is_still && sched_getcpu() == first;
+    return is_still ? first : -1;
   }
 };
 
