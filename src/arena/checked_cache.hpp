@@ -22,7 +22,7 @@ namespace tri::arena {
 
 /// In front of each block.
 struct block_note {
-  std::uint64_t state;               ///< what the block is; exchanged by whoever releases it, so that only one succeeds
+  std::uint64_t state;               ///< what the block is; exchanged by a release, so that only one succeeds
   std::uint64_t bytes;               ///< that were asked for
   std::uint16_t allocating_process;  ///< local rank on the host
   std::uint16_t allocating_pe;       ///< in its process; guest_cache: a thread that is no PE
