@@ -22,7 +22,7 @@ namespace tri::sched {
 
 class seed_requests {
  public:
-  explicit seed_requests(std::vector<int> lifelines) {
+  explicit seed_requests(const std::vector<int>& lifelines) {
     for (const int pe : lifelines) lifelines_.push_back({pe, false});
     unasked_ = lifelines_.size();
   }
