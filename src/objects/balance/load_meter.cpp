@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "trireme/detail/objects/element.hpp"
+#include "trireme/detail/objects/element_ref.hpp"
 #include "trireme/detail/objects/load_description.hpp"
 #include "trireme/detail/objects/local_collection.hpp"
 #include "trireme/detail/objects/pe_objects.hpp"

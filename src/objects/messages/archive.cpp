@@ -4,6 +4,7 @@
 
 #include <map>
 
+#include "trireme/detail/objects/arguments.hpp"
 #include "trireme/detail/sched/envelope.hpp"
 #include "trireme/detail/sched/handler_table.hpp"
 #include "trireme/detail/sched/pe.hpp"
