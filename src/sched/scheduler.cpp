@@ -61,7 +61,9 @@ scheduler::scheduler(process_runtime& owner, int number, int local_number)
       seeds_(*this, owner),
       waiting_(idle_limits(owner.values().idle, owner.placement().oversubscribed,
                            os::ns_to_ticks(static_cast<double>(owner.values().idle_spin_us) * 1000.0))),
-      idle_(record_.live.idle, os::ns_to_ticks(live::long_idle_ns)) {}
+      idle_(record_.live.idle, os::ns_to_ticks(live::long_idle_ns)) {
+  table_of<&run_timed>();  // now, not in the middle of the program
+}
 
 scheduler::~scheduler() = default;
 

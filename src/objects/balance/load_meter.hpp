@@ -21,7 +21,8 @@ namespace tri::objects {
 
 class local_collection;
 
-class load_meter {
+// Hidden: a public header declares it, for a pointer.
+class [[gnu::visibility("hidden")]] load_meter {
  public:
   /// Begins to measure on this thread, which is that of `here`.
   explicit load_meter(sched::pe& here);

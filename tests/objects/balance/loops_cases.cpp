@@ -103,7 +103,7 @@ void loops_and_migration_together() {
   }
   if (pe_count() > 1) check(std::find(seen.begin(), seen.end(), false) == seen.end(), "a host got no element");
 }
-const case_entry together_case{"loops_and_migration_together", &loops_and_migration_together};
+const case_entry together_case{"only_loops_and_migration_together", &loops_and_migration_together};
 
 }  // namespace
 }  // namespace tri::testing
