@@ -210,7 +210,7 @@ TEST_F(traced_job, tells_calls_that_take_long) {
     if (one.what == event::slow) ++found[one.handler];
   EXPECT_EQ(found, expected);
   const command_result text = tell("");
-  EXPECT_THAT(text.output, ContainsRegex("PE 1 \\(N0\\) +at .* took +2[0-9.]+ ms +.*Worker::stall"));
+  EXPECT_THAT(text.output, ContainsRegex("PE 1 \\(N0\\) +at .* took +[0-9.]+ m?s +.*Worker::stall"));
 }
 
 struct wire_setting {
