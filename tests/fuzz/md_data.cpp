@@ -22,7 +22,7 @@ void read_data(std::string_view text) {
 }
 
 constexpr std::size_t checksum_offset = 16;
-constexpr std::size_t header_bytes = 152;
+constexpr std::size_t header_bytes = 184;
 
 std::uint64_t checksum(std::uint64_t hash, std::string_view data) {
   for (std::size_t i = 0; i + 8 <= data.size(); i += 8) {

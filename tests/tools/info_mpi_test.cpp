@@ -169,10 +169,11 @@ TEST(exec_mpi, options_of_messages_are_checked_before_anything_runs) {
       errors_of("TRIREME_TOPOLOGY=synthetic:numma:2 OMPI_COMM_WORLD_LOCAL_RANK=0 OMPI_COMM_WORLD_LOCAL_SIZE=1 " + exec +
                 "true"),
       HasSubstr("numma"));
-  EXPECT_EQ(errors_of(command + " exec --omp --stats true"),
-            "trireme exec: --stats, --sharing, --progress, --reproducible-sums and a tune file of collectives are "
-            "about messages "
-            "of an MPI program; true is none that is known\n");
+  EXPECT_EQ(
+      errors_of(command + " exec --omp --stats true"),
+      "trireme exec: --stats, --trace, --sharing, --progress, --reproducible-sums and a tune file of collectives are "
+      "about messages "
+      "of an MPI program; true is none that is known\n");
   EXPECT_EQ(errors_of("TRIREME_MPI_STATISTICS=yes " + exec + "true"),
             "trireme exec: TRIREME_MPI_STATISTICS is 'yes'; it must be on or off (the default)\n");
   EXPECT_EQ(errors_of("TRIREME_MPI_REPRODUCIBLE_SUMS=1 " + exec + "true"),
