@@ -180,7 +180,7 @@ order_reader::order_reader(const std::string& folder, const order_header& expect
   compare(header, expected, path);
   if (header.pe != expected.pe) refuse(path, fmt::format("is of PE {}", header.pe));
   std::vector<std::uint64_t> words((bytes.size() - sizeof header) / sizeof(std::uint64_t));
-  std::memcpy(words.data(), bytes.data() + sizeof header, words.size() * sizeof(std::uint64_t));
+  if (!words.empty()) std::memcpy(words.data(), bytes.data() + sizeof header, words.size() * sizeof(std::uint64_t));
   read(path, words, header.check);
 }
 
