@@ -363,7 +363,7 @@ class array_element : public objects::element_base {
  private:
   void balancing_has_ended() {}
   void contribute_for_balancing(std::uint32_t then) {
-    static_cast<void>(&objects::uses_balancing<>::is_noted);
+    static_cast<void>(&objects::uses_balancing<Self>::is_noted);
     contribute(std::uint8_t{0}, bit_or,
                callback<std::uint8_t>::to_handler(objects::collection_is_ready_handler, home().facts().id, then));
   }

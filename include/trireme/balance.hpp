@@ -33,7 +33,7 @@ namespace tri {
 template <class Options = balance_options>
   requires std::is_same_v<Options, balance_options>
 future<balance_report> balance(const Options& options = {}) {
-  static_cast<void>(&objects::uses_balancing<>::is_noted);
+  static_cast<void>(&objects::uses_balancing<Options>::is_noted);
   return objects::begin_balancing(options);
 }
 
@@ -41,7 +41,7 @@ future<balance_report> balance(const Options& options = {}) {
 /// balancing, and the loads go on adding up.
 template <class Result = std::string>
 future<Result> load_snapshot() {
-  static_cast<void>(&objects::uses_balancing<>::is_noted);
+  static_cast<void>(&objects::uses_balancing<Result>::is_noted);
   return objects::collect_snapshot();
 }
 

@@ -121,6 +121,7 @@ void set_loads(const array<worker>& workers, int count, std::int64_t (*of)(int))
 bool is_computed(std::int64_t load_ns) { return load_ns > 1'000'000 && load_ns < heavy_ns; }
 
 void measured_time_is_injected_time() {
+  check(objects::running_load_meter != nullptr, "loads are not measured");
   constexpr int n = 24;
   const auto workers = make_array<worker>({n});
   wanted = nullptr;

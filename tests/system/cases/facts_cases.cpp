@@ -6,6 +6,7 @@
 #include <thread>
 
 #include "system/cases/cases.hpp"
+#include "trireme/balance.hpp"  // which must not measure by itself
 
 namespace tri::testing {
 namespace {
@@ -110,6 +111,18 @@ void functions() {
   check_equal(done.get(), expected_text);
 }
 const case_entry functions_case{"functions", &functions};
+
+struct measured_one : group_member<measured_one> {
+  bool is_measured(int) { return objects::running_load_meter != nullptr; }
+};
+
+// No program of this one calls a balancing: what it costs to measure loads is for those that do.
+void loads_are_measured_for_programs_that_balance() {
+  auto group = make_group<measured_one>();
+  check(!group.reduce<&measured_one::is_measured>(logical_or, 0).get(), "loads are measured");
+}
+const case_entry measured_case{"loads_are_measured_for_programs_that_balance",
+                               &loads_are_measured_for_programs_that_balance};
 
 }  // namespace
 }  // namespace tri::testing

@@ -46,9 +46,10 @@ struct balance_report {
 
 namespace objects {
 
-/// Notes before main that a program balances: its loads are measured from the start. Instantiated by the calls.
+/// Notes before main that a program balances: its loads are measured from the start. Instantiated by the calls alone:
+/// the argument depends on a parameter of theirs, or the mere definition of their templates would do it.
 void note_balancing();
-template <class = void>
+template <class ParameterOfCall>
 struct uses_balancing {
   static inline const bool is_noted = (note_balancing(), true);
 };
