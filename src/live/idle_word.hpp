@@ -7,6 +7,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <utility>
 
 namespace tri::live {
 
@@ -44,13 +45,13 @@ class idle_meter {
     word_.store(is_idle_bit | (began_ - total_), std::memory_order_relaxed);
     return true;
   }
-  /// It found work at `now`.
-  void ended(std::uint64_t now) {
-    if (began_ == 0) return;
+  /// It found work at `now`. True: until now the word said that the thread is idle.
+  bool ended(std::uint64_t now) {
+    if (began_ == 0) return false;
     if (now > began_) total_ += now - began_;
     began_ = 0;
-    published_ = false;
     word_.store(total_, std::memory_order_relaxed);
+    return std::exchange(published_, false);
   }
   /// Of all idleness that is over, in ticks.
   std::uint64_t total() const { return total_; }

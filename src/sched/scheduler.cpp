@@ -20,10 +20,11 @@
 namespace tri::sched {
 namespace {
 
-constexpr int burst = 64;                  // messages of one source before the others get their turn
-constexpr std::uint32_t rare_every = 64;   // busy steps between two polls of node queue and own seeds, and two samples
-constexpr double interrupted_ns = 50'000;  // the scheduler itself takes less for a step
-constexpr double wire_every_ns = 10'000;   // a busy PE polls the wire, between two messages
+constexpr int burst = 64;                     // messages of one source before the others get their turn
+constexpr std::uint32_t rare_every = 64;      // busy steps between two polls of node queue and own seeds
+constexpr std::uint32_t sample_every = 1024;  // and between two samples, which read the clock twice for each message
+constexpr double interrupted_ns = 50'000;     // the scheduler itself takes less for a step
+constexpr double wire_every_ns = 10'000;      // a busy PE polls the wire, between two messages
 constexpr std::uint64_t steps_between_stall_checks = 1 << 16;
 constexpr std::int64_t ns_of_ms = 1'000'000;
 constexpr std::int64_t between_stall_checks_ns = 1000 * ns_of_ms;
@@ -96,8 +97,7 @@ void scheduler::looks_idle(bool is_published) {
 }
 
 void scheduler::idle_ended(std::uint64_t now) {
-  idle_.ended(now);
-  handlers_ = usual_handlers();
+  if (idle_.ended(now)) handlers_ = usual_handlers();
 }
 
 void scheduler::run_after_idle(pe& here, envelope& message) {
@@ -115,11 +115,9 @@ void scheduler::run_timed(pe& here, envelope& message) {
   own.in_handlers_ticks_ += os::ticks() - began;
 }
 
-// Now and then the handlers of one step are timed; what they do not take is the scheduler's, as in the steps between
-// two samples. From the end of a step to that of the next: idle time in between is known and does not count.
+// Now and then the handlers of one step are timed; what they do not take is the scheduler's, as in the steps since the
+// last sample. From the end of a step to that of the next: idle time in between is known and does not count.
 void scheduler::begin_sample() {
-  // relaxed: a figure for readers outside of the job
-  record_.live.own_queue.store(local_.size() + ordered_.size() + timers_.size(), std::memory_order_relaxed);
   if (trace_ != nullptr) return;
   samples_ = true;
   sampled_depth_ = handler_depth_;
@@ -130,7 +128,6 @@ void scheduler::begin_sample() {
 }
 
 void scheduler::end_sample() {
-  if (!samples_) return;
   const std::uint64_t all = os::ticks() - sample_began_;
   if (idle_.is_idle()) idle_ended(idle_.last_look());
   const std::uint64_t known = in_handlers_ticks_ + idle_.total() - idle_before_sample_;
@@ -140,7 +137,9 @@ void scheduler::end_sample() {
     return;
   // relaxed: as above; no other thread writes it
   std::atomic<std::uint64_t>& overhead = record_.live.overhead;
-  overhead.store(overhead.load(std::memory_order_relaxed) + (all - known) * rare_every, std::memory_order_relaxed);
+  overhead.store(overhead.load(std::memory_order_relaxed) + (all - known) * (steps_ - sampled_steps_),
+                 std::memory_order_relaxed);
+  sampled_steps_ = steps_;
 }
 
 void scheduler::cancel_sample() {
@@ -419,14 +418,17 @@ bool scheduler::step() {
   }
   // Own messages may be left: those that come after them in priority, and other work, wait.
   if (worked) {
-    const std::uint32_t since_rare = ++steps_ % rare_every;
-    if (since_rare == 1) end_sample();
-    if (since_rare == 0) {
+    ++steps_;
+    if (samples_) [[unlikely]]
+      end_sample();
+    if (steps_ % rare_every == 0) {
       run_node_message();
       run_seed(true);
       // Those of the last priorities use memory for which others wait: what they wait for may be among those.
       if (wire_ != nullptr && wire_->memory_is_asked_for()) run_ordered(false);
-      begin_sample();
+      // relaxed: a figure for readers outside of the job
+      record_.live.own_queue.store(local_.size() + ordered_.size() + timers_.size(), std::memory_order_relaxed);
+      if (steps_ % sample_every == rare_every) begin_sample();  // soon for the first time
     }
     return true;
   }
@@ -442,7 +444,6 @@ void scheduler::run_until(os::function_ref<bool()> done, bool waiting_on_result)
     if (waiting_on_result && runtime_.stopping()) throw stop_unwinding{};
     if (step()) {
       waiting_.busy();
-      was_idle_ = false;
       if (idle_.is_idle()) [[unlikely]]
         idle_ended(idle_.last_look());
       continue;
@@ -497,10 +498,10 @@ void scheduler::idle(bool waiting_on_result) {
   if (waiting_on_result && ++fruitless_ % steps_between_stall_checks == 0) runtime_.check_for_stall(*this);
 }
 
-// From one fruitless step to the next. What hooks do is little.
+// From one fruitless step to the next, as idle_ knows. What hooks do is little.
 void scheduler::count_idle() {
   const std::uint64_t now = spare_clock_->read();
-  if (std::exchange(was_idle_, true)) idle_ticks_ += now - idle_at_;
+  if (idle_.is_idle()) idle_ticks_ += now - idle_at_;
   idle_at_ = now;
 }
 

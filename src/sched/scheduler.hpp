@@ -148,12 +148,12 @@ class scheduler final : public pe {
   bool samples_ = false;
   int sampled_depth_ = 0;
   std::uint64_t sample_began_ = 0;
+  std::uint32_t sampled_steps_ = 0;  // steps_ at the last one
   std::uint64_t in_handlers_ticks_ = 0;
   std::uint64_t idle_before_sample_ = 0;
   std::vector<os::unique_function<bool()>> idle_hooks_;
   bool may_be_rung_ = false;   // it was marked asleep since the last step
   bool owes_poller_ = false;   // it got up when there was no poller, and no other PE was rung to become it
-  bool was_idle_ = false;      // the last step found nothing
   std::uint64_t idle_at_ = 0;  // of the clock of spare time, when it was idle last
   std::uint32_t steps_ = 0;
   std::uint64_t fruitless_ = 0;
