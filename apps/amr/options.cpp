@@ -5,20 +5,12 @@
 
 #include <stdexcept>
 
+#include "option_range.hpp"
+
 namespace amr {
 namespace {
 
-/// An integer or a finite number of a range.
-template <class T>
-CLI::Validator from_to(T least, T most) {
-  return {[least, most](std::string& text) {
-            T value{};
-            if (CLI::detail::lexical_cast(text, value) && value >= least && value <= most) return std::string();
-            return fmt::format("'{}' is not possible; expected {} from {} to {}", text,
-                               std::is_integral_v<T> ? "an integer" : "a number", least, most);
-          },
-          ""};
-}
+using apps::from_to;
 
 constexpr std::int64_t most_steps = std::int64_t{1} << 40;
 

@@ -10,21 +10,12 @@
 
 #include "gravity/bodies/body_files.hpp"
 #include "gravity/tree/pull_kernel.hpp"
+#include "option_range.hpp"
 
 namespace gravity {
 namespace {
 
-/// An integer or a finite number of a range.
-template <class T>
-CLI::Validator from_to(T least, T most) {
-  return {[least, most](std::string& text) {
-            T value{};
-            if (CLI::detail::lexical_cast(text, value) && value >= least && value <= most) return std::string();
-            return fmt::format("'{}' is not possible; expected {} from {} to {}", text,
-                               std::is_integral_v<T> ? "an integer" : "a number", least, most);
-          },
-          ""};
-}
+using apps::from_to;
 
 constexpr double longest = 1e6;
 

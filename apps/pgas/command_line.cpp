@@ -7,19 +7,11 @@
 #include <algorithm>
 #include <cstdio>
 
+#include "option_range.hpp"
 #include "trireme/run.hpp"
 
 namespace pgas {
 namespace {
-
-CLI::Validator range(std::int64_t least, std::int64_t most) {
-  return {[=](const std::string& text) {
-            std::int64_t value = 0;
-            if (CLI::detail::lexical_cast(text, value) && value >= least && value <= most) return std::string();
-            return fmt::format("'{}' is not possible; expected an integer from {} to {}", text, least, most);
-          },
-          ""};
-}
 
 CLI::Validator one_of(const std::vector<std::string>& allowed) {
   return {[=](const std::string& text) {
@@ -40,7 +32,7 @@ command_line::~command_line() = default;
 
 command_line& command_line::number(const std::string& name, std::int64_t& value, std::int64_t least, std::int64_t most,
                                    const std::string& help) {
-  app_->add_option(name, value, help)->check(range(least, most))->type_name("N")->capture_default_str();
+  app_->add_option(name, value, help)->check(apps::from_to(least, most))->type_name("N")->capture_default_str();
   return *this;
 }
 

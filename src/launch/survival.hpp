@@ -3,7 +3,7 @@
 //
 //   the processes ended because             | then
 //   the program ended, with whatever status | the job ends with it
-//   the launcher was asked to end them      | the job ends (a signal, --timeout, output that nobody reads)
+//   the launcher was asked to end them      | the job ends (a signal, --timeout, output without a reader)
 //   another number of them is wanted        | the job goes on with that
 //   one was killed or crashed, or a host    | the job goes on; after three such ends without a new checkpoint in
 //   between

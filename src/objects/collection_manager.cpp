@@ -350,7 +350,8 @@ void collection_manager::begin_seed(std::uint64_t number, os::function_ref<std::
 
 // The home may be busy for long, and the object should not wait for it; only its messages do. So it is constructed
 // first, and the location protocol, to which it does not exist before `inserted`, inserts it afterwards. Its home
-// cannot refuse: nobody else has the number. Until then it can neither move nor be deleted, and both are kept for it.
+// cannot refuse: no other element has the number. Until then it can neither move nor be deleted, and both are kept for
+// it.
 void collection_manager::begin_away_from_home(std::uint64_t number,
                                               os::function_ref<std::unique_ptr<element_base>()> make) {
   method_scope scope(objects_);

@@ -1,5 +1,5 @@
 // The real code of a PE's seeds and of the bits that lead to them, with old values (interleavings.hpp): each seed is
-// taken once, a bit is not cleared beside a seed, and whoever falls asleep beside one is rung.
+// taken once, a bit is not cleared beside a seed, and a PE that falls asleep beside one is rung.
 #include <gtest/gtest.h>
 #include <sched.h>
 

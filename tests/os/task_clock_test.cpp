@@ -1,5 +1,5 @@
 // The clock of a thread: what it adds up is between two readings of the system's clock around it, whatever the thread
-// slept and whoever else ran.
+// slept and what else ran.
 #include "os/task_clock.hpp"
 
 #include <gtest/gtest.h>

@@ -50,7 +50,7 @@ class balancer {
       std::vector<move_order> orders;
     };
     std::vector<orders_of_pe> orders;
-    /// A snapshot was taken for a balancing or a request: for whoever writes it down.
+    /// A snapshot was taken for a balancing or a request: it may be written down.
     const named_snapshot* taken = nullptr;
     struct answer {
       request_number request = 0;

@@ -29,7 +29,7 @@ struct question {
 
   static void deliver(sched::pe& here, sched::envelope& message) {
     method_scope scope(pe_objects::of(here));  // it may use objects
-    const owner_scope nobody(nullptr);
+    const owner_scope no_owner(nullptr);
     unpacked_arguments<tuple> arguments(message);
     const promise<result> answer = std::get<0>(arguments.values());
     const auto call = [&]() -> decltype(auto) {

@@ -346,7 +346,7 @@ void record_deliver(sched::pe& here, sched::envelope& message) {
   unpacked_arguments<record_arguments> arguments(message);
   const auto& [record, bytes] = arguments.values();
   method_scope scope(pe_objects::of(here));
-  const owner_scope nobody(nullptr);
+  const owner_scope no_owner(nullptr);
   try {
     of_this_pe->take(record, bytes.data(), bytes.size());
   } catch (const std::exception& error) {

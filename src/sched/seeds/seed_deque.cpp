@@ -91,7 +91,7 @@ seed_deque::outcome seed_deque::steal(envelope& seed) {
   const std::int64_t bottom = bottom_.load(std::memory_order_seq_cst);  // pairs: seed_deque.last, seed_deque.bottom
   if (top >= bottom) return outcome::empty;
   read(ring_.load(std::memory_order_acquire)->at(top), seed);  // pairs: seed_deque.ring
-  // Success: nobody has taken it, so its cell was not written since. seq_cst: also before the thief's look whether
+  // Success: no other PE has taken it, so its cell was not written since. seq_cst: also before the thief's look whether
   // there are more (seems_empty). pairs: seed_deque.top
   return top_.compare_exchange_strong(top, top + 1, std::memory_order_seq_cst, std::memory_order_relaxed)
              ? outcome::taken

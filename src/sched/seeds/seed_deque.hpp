@@ -36,7 +36,7 @@ class seed_deque {
   // ---- by any PE
   /// Copies the oldest seed out.
   outcome steal(envelope& seed);
-  /// After a push that happened before, and as long as nobody has taken that seed, it is not.
+  /// After a push that happened before, and as long as no PE has taken that seed, it is not.
   bool seems_empty() const {
     // seq_cst, both: after a bit was cleared or a sleep announced (seed_hints.hpp). pairs: seed_hints.bit,
     // idle.announce

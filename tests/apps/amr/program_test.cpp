@@ -7,45 +7,23 @@
 #include <regex>
 #include <string>
 
-#include "support/command_runner.hpp"
+#include "apps/program_on_layouts.hpp"
 
 namespace {
 
 using testing::ContainsRegex;
 using testing::HasSubstr;
+using tri::testing::checksum_in;
 using tri::testing::command_result;
+using tri::testing::layout;
+using tri::testing::number_in;
 
-struct layout {
-  const char* name;
-  int processes;  ///< 0: threads of this program, without a launcher
-  int pes;
-  int hosts;
-};
-
-class program : public testing::Test {
+class program : public tri::testing::program_on_layouts {
  protected:
-  command_result run(const std::string& arguments, const layout& on = {"", 0, 2, 1}) const {
-    const std::string start = on.processes == 0
-                                  ? fmt::format("timeout 200 {} --tri-pes {}", AMR_PROGRAM, on.pes)
-                                  : fmt::format("timeout 200 {} run -n {} --pes {} {} --tri-hosts {}", TRIREME_PROGRAM,
-                                                on.processes, on.pes, AMR_PROGRAM, on.hosts);
-    return tri::testing::run_command(folder_.path(), start + " " + arguments);
-  }
-  tri::testing::temporary_folder folder_;
+  program() : program_on_layouts(AMR_PROGRAM) {}
 };
 
-/// The number behind `name` in what the program says; the test fails without one.
-double number_in(const std::string& output, const std::string& name) {
-  std::smatch found;
-  if (std::regex_search(output, found, std::regex(name + " ([-+.0-9e]+)"))) return std::stod(found[1]);
-  ADD_FAILURE() << "no '" << name << "' in " << output;
-  return 0;
-}
 std::string table_in(const std::string& output) { return output.substr(0, output.find("\n\n")); }
-std::string checksum_in(const std::string& output) {
-  const auto begin = output.find("checksum ");
-  return begin == std::string::npos ? "" : output.substr(begin);
-}
 
 constexpr const char* moving_disc = "--start disc --levels 3 --cells 8 --steps 60 --adapt-every 3 --print-every 10";
 

@@ -8,41 +8,25 @@
 #include <regex>
 #include <string>
 
-#include "support/command_runner.hpp"
+#include "apps/program_on_layouts.hpp"
 
 namespace {
 
 using testing::ContainsRegex;
 using testing::HasSubstr;
+using tri::testing::checksum_in;
 using tri::testing::command_result;
+using tri::testing::layout;
 
-struct layout {
-  const char* name;
-  int processes;  ///< 0: threads of this program, without a launcher
-  int pes;
-  int hosts;
-};
-
-class program : public testing::Test {
+class program : public tri::testing::program_on_layouts {
  protected:
-  command_result run(const std::string& arguments, const layout& on = {"", 0, 2, 1}) const {
-    const std::string start = on.processes == 0
-                                  ? fmt::format("timeout 200 {} --tri-pes {}", GRAVITY_PROGRAM, on.pes)
-                                  : fmt::format("timeout 200 {} run -n {} --pes {} {} --tri-hosts {}", TRIREME_PROGRAM,
-                                                on.processes, on.pes, GRAVITY_PROGRAM, on.hosts);
-    return tri::testing::run_command(folder_.path(), start + " " + arguments);
-  }
+  program() : program_on_layouts(GRAVITY_PROGRAM) {}
   std::string file(const std::string& name) const { return tri::testing::contents_of(folder_.path() / name); }
-
-  tri::testing::temporary_folder folder_;
 };
 
-/// The number behind `name` in what the program says; the test fails without one.
+/// A number of a table, behind any number of blanks.
 double number_in(const std::string& output, const std::string& name) {
-  std::smatch found;
-  if (std::regex_search(output, found, std::regex(name + " +([-+.0-9e]+)"))) return std::stod(found[1]);
-  ADD_FAILURE() << "no '" << name << "' in " << output;
-  return 0;
+  return tri::testing::number_in(output, name + " *");
 }
 
 /// The lines of energies.
@@ -50,10 +34,6 @@ std::string table_in(const std::string& output) {
   const auto begin = output.find("    step ");
   const auto end = output.find("\n\n", begin);
   return begin == std::string::npos || end == std::string::npos ? "" : output.substr(begin, end - begin);
-}
-std::string checksum_in(const std::string& output) {
-  const auto begin = output.find("checksum ");
-  return begin == std::string::npos ? "" : output.substr(begin);
 }
 
 constexpr const char* clustered = "--input collision --bodies 1500 --steps 4 --subtree 64 --bucket 8 --distance 2";

@@ -1,7 +1,7 @@
 #!/bin/bash
 # usage: survive.sh TRIREME PROGRAM [JOBS]
 # Jobs under --survive whose processes are killed at random moments, one after another: each ends with the result of a
-# run that nobody disturbed, or, when they were killed faster than they could write a checkpoint, with a line that says
+# undisturbed run, or, when they were killed faster than they could write a checkpoint, with a line that says
 # so. None hangs, and nothing is left. Then other numbers of processes while a job runs.
 set -u
 trireme=$1 program=$2 jobs=${3:-30}

@@ -1,6 +1,6 @@
 // Seeds between hosts: all interleavings of a few PEs, each alone on its host, over small trees of seeds. Each seed
-// begins once, messages come to an end, and at the end everybody has asked everybody it may ask: nobody starves beside
-// seeds.
+// begins once, messages come to an end, and at the end each host has asked every host that it may ask: none starves
+// beside seeds.
 #include "sched/seeds/seed_requests.hpp"
 
 #include <gtest/gtest.h>

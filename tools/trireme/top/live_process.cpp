@@ -138,7 +138,7 @@ std::uint64_t live_process::place_of_page() const {
       .load(std::memory_order_acquire);
 }
 
-// A copy that nobody else can change is checked, and used.
+// A copy that no other process can change is checked, and used.
 void live_process::read_page(std::uint64_t offset, std::uint64_t window_bytes) {
   const auto damaged = [&](const std::string& why) {
     throw unreadable_process(fmt::format("process {}: its live page is damaged: {}", pid_, why));

@@ -28,7 +28,7 @@ struct balancing_step {
 };
 std::vector<balancing_step> balancing_steps_of(const trace_folder& trace);
 
-/// Largest load over the mean; 1 where nobody has any.
+/// Largest load over the mean; 1 where none has any.
 double imbalance_of(const std::map<int, std::int64_t>& loads);
 
 /// Empty where there is nothing of the kind.
