@@ -22,13 +22,13 @@ class element_counters {
   void charge(const element_name& element);
   /// It is of no element.
   void skip() { counters_.skip(); }
-  /// Since clear(), or the beginning; empty: nothing.
-  std::vector<std::uint64_t> counts_of(const element_name& element) const;
+  /// Since clear(), or the beginning: appends as many as there are names.
+  void add_counts_of(const element_name& element, std::vector<std::uint64_t>& to) const;
   void clear() { counts_.clear(); }
 
  private:
   struct hash_of_name {
-    std::size_t operator()(const element_name& name) const;
+    std::size_t operator()(const element_name& name) const { return static_cast<std::size_t>(hash_of(name)); }
   };
   load_counters counters_;
   std::unordered_map<element_name, std::vector<std::uint64_t>, hash_of_name> counts_;

@@ -17,16 +17,34 @@ namespace tri::objects {
 namespace {
 
 // Where an element of a dense array is, in units of the array; so arrays of different extents fit each other.
-std::vector<double> position_in(const array_shape& shape, std::uint64_t number) {
-  constexpr int most_dimensions = 3;
-  if (!shape.dense || shape.dimensions < 1 || shape.dimensions > most_dimensions) return {};
-  std::vector<double> position(shape.dimensions);
-  for (std::size_t d = position.size(); d-- > 0;) {  // the last index counts fastest
+void set_position(load_part::element& one, const array_shape& shape) {
+  if (!shape.dense || shape.dimensions < 1 || shape.dimensions > one.position.size()) return;
+  std::uint64_t number = one.name.number;
+  for (std::size_t d = shape.dimensions; d-- > 0;) {  // the last index counts fastest
     const std::uint64_t extent = shape.extent[d];
-    position[d] = (static_cast<double>(number % extent) + 0.5) / static_cast<double>(extent);
+    one.position[d] = (static_cast<double>(number % extent) + 0.5) / static_cast<double>(extent);
     number /= extent;
   }
-  return position;
+  one.dimensions = static_cast<std::uint8_t>(shape.dimensions);
+}
+
+// What the element says in place of what was measured.
+void ask_element(element_base& element, const element_type& type, load_part& into, load_part::element& one) {
+  load_description said;
+  type.describe_load(element, said);
+  const load_description::contents known = said.take();
+  if (known.load_ns.has_value()) {
+    one.is_work = 1;
+    one.load_ns = *known.load_ns;
+  }
+  if (!known.coordinates.empty()) {
+    one.dimensions = static_cast<std::uint8_t>(known.coordinates.size());
+    std::copy(known.coordinates.begin(), known.coordinates.end(), one.position.begin());
+  }
+  one.user_data_bytes = static_cast<std::uint32_t>(known.user_data.size());
+  into.user_data.insert(into.user_data.end(), known.user_data.begin(), known.user_data.end());
+  one.bytes = known.bytes;
+  if (known.stays) one.is_migratable = 0;
 }
 
 }  // namespace
@@ -45,20 +63,11 @@ load_meter::load_meter(sched::pe& here) : here_(here), clock_(os::task_clock::of
 
 load_meter::~load_meter() { running_load_meter = nullptr; }
 
-std::size_t load_meter::hash_of_pair::operator()(const std::pair<element_name, element_name>& pair) const {
-  const std::uint64_t from = pair.first.number + (std::uint64_t{pair.first.collection} << 40);
-  const std::uint64_t to = pair.second.number + (std::uint64_t{pair.second.collection} << 40);
-  return static_cast<std::size_t>(finalize_hash(from * 0x9e3779b97f4a7c15u + to));
-}
-
 void load_meter::count(element_name to, std::uint64_t bytes) {
   const element_base* const sender = running_owner == nullptr ? nullptr : running_owner->element();
   if (sender == nullptr) return;
   const element_name from{sender->home().facts().id, sender->number()};
-  if (from == to) return;
-  amount& pair = traffic_[{from, to}];
-  ++pair.messages;
-  pair.bytes += static_cast<std::int64_t>(bytes);
+  if (from != to) traffic_.count(from, to, bytes);
 }
 
 void load_meter::count_events(std::vector<std::string> names) {
@@ -101,32 +110,35 @@ void load_meter::reset() {
 void load_meter::collect(load_part& into) {
   into.background_ns = background_ns();
   if (counters_ != nullptr) into.counters = counters_->names();
-  const bool crosses = here_.job().processes() > 1;
+  std::vector<local_collection*> homes;
+  std::size_t elements = 0;
   pe_objects::of(here_).for_each_collection([&](local_collection& home) {
-    const collection_facts& facts = home.facts();
-    for (element_base* const element : home.local_elements()) {
-      const element_type& type = element_type_of(element->type());
-      load_part::element& one = into.elements.emplace_back();
-      one.name = {facts.id, element->number()};
-      one.load_ns = to_ns(element->coroutines().load());
-      one.is_migratable = !facts.one_per_pe && (!crosses || (type.save != nullptr && type.load != nullptr));
-      one.coordinates = position_in(facts.shape, element->number());
-      if (counters_ != nullptr) one.counts = counters_->counts_of(one.name);
-      if (type.describe_load == nullptr) continue;
-      load_description said;
-      type.describe_load(*element, said);
-      load_description::contents known = said.take();
-      one.is_work = known.load_ns.has_value();
-      if (one.is_work) one.load_ns = *known.load_ns;
-      if (!known.coordinates.empty()) one.coordinates = std::move(known.coordinates);
-      one.user_data = std::move(known.user_data);
-      one.bytes = known.bytes;
-      one.is_migratable = one.is_migratable && !known.stays;
-    }
+    homes.push_back(&home);
+    elements += home.local_elements().size();
   });
-  into.traffic.reserve(traffic_.size());
-  for (const auto& [names, counted] : traffic_)
-    into.traffic.push_back({names.first, names.second, counted.messages, counted.bytes});
+  std::ranges::sort(homes, {}, [](const local_collection* home) { return home->facts().id; });
+  into.elements.reserve(elements);
+  for (local_collection* const home : homes) collect(*home, into);
+  traffic_.append_to(into.traffic);
+}
+
+void load_meter::collect(local_collection& home, load_part& into) {
+  const collection_facts& facts = home.facts();
+  const bool crosses = here_.job().processes() > 1;
+  std::vector<std::pair<std::uint64_t, element_base*>> sorted;
+  sorted.reserve(home.local_elements().size());
+  for (element_base* const element : home.local_elements()) sorted.emplace_back(element->number(), element);
+  std::ranges::sort(sorted);
+  for (const auto& [number, element] : sorted) {
+    const element_type& type = element_type_of(element->type());
+    load_part::element& one = into.elements.emplace_back();
+    one.name = {facts.id, number};
+    one.load_ns = to_ns(element->coroutines().load());
+    one.is_migratable = !facts.one_per_pe && (!crosses || (type.save != nullptr && type.load != nullptr)) ? 1 : 0;
+    set_position(one, facts.shape);
+    if (counters_ != nullptr) counters_->add_counts_of(one.name, into.counts);
+    if (type.describe_load != nullptr) ask_element(*element, type, into, one);
+  }
 }
 
 }  // namespace tri::objects

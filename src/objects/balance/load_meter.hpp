@@ -7,12 +7,11 @@
 #include <cstdint>
 #include <memory>
 #include <string>
-#include <unordered_map>
-#include <utility>
 #include <vector>
 
 #include "objects/balance/element_counters.hpp"
 #include "objects/balance/load_part.hpp"
+#include "objects/balance/traffic_table.hpp"
 #include "os/task_clock.hpp"
 #include "trireme/detail/sched/pe.hpp"
 #include "trireme/task.hpp"
@@ -60,14 +59,7 @@ class [[gnu::visibility("hidden")]] load_meter {
 
  private:
   void charge_counters(const coroutine_owner* owner);
-
-  struct hash_of_pair {
-    std::size_t operator()(const std::pair<element_name, element_name>& pair) const;
-  };
-  struct amount {
-    std::int64_t messages = 0;
-    std::int64_t bytes = 0;
-  };
+  void collect(local_collection& home, load_part& into);
 
   sched::pe& here_;
   os::task_clock& clock_;
@@ -75,7 +67,7 @@ class [[gnu::visibility("hidden")]] load_meter {
   std::uint64_t began_;
   std::uint64_t spare_before_;
   std::uint64_t in_elements_ = 0;
-  std::unordered_map<std::pair<element_name, element_name>, amount, hash_of_pair> traffic_;
+  traffic_table traffic_;
   std::unique_ptr<element_counters> counters_;
 };
 

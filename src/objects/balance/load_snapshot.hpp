@@ -17,7 +17,7 @@ struct named_snapshot {
 /// `parts` of all PEs, or of those of a host, in any order. Rates become speeds relative to `usual_rate` (0: their
 /// median), where they differ from it by more than a tenth; `given_speeds` of these PEs, if there are any, replace
 /// them. Traffic with elements that are in no part (on their way, or deleted) is left out. Coordinates are left out
-/// unless all elements that can migrate have as many.
+/// unless all elements that can migrate have as many. Throws std::logic_error for a part that no PE would send.
 named_snapshot snapshot_of(std::vector<load_part> parts, const std::vector<double>& given_speeds,
                            double usual_rate = 0.0);
 
