@@ -55,6 +55,7 @@ registry all_suites(const suite_options& options) {
 
   std::vector<row_definition> balance = balancing_rows();
   append(balance, seed_rows());
+  append(balance, checkpoint_rows(options.program));
 
   registry known;
   known.add({.name = "messages", .description = "messages and entry methods between PEs", .rows = std::move(messages)});
@@ -81,7 +82,8 @@ registry all_suites(const suite_options& options) {
              .rows = std::move(arrays)});
   known.add({.name = "balance",
              .description =
-                 "objects that balance themselves: measuring, migrating, uneven programs, new objects without a place",
+                 "objects that balance themselves: measuring, migrating, uneven programs, new objects without a place; "
+                 "checkpoints",
              .rows = std::move(balance)});
   known.add({.name = "wire",
              .description = "messages between hosts, beside UCX called plainly: 2 processes on 2 cores",

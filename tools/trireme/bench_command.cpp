@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "balance/rows.hpp"
 #include "command_line.hpp"
 #include "framework/runner.hpp"
 #include "launch/rows.hpp"
@@ -52,7 +53,10 @@ int bench_command(int argc, char** argv) {
   program.add_option("--wire-competitor", wire_competitor)->group("");  // one measurement between two processes
   bool started_job = false;
   program.add_flag("--started-job", started_job)->group("");  // the program of the jobs of the suite launch
+  int surviving_job = 0;
+  program.add_option("--surviving-job", surviving_job)->group("");  // that of the rows recovery: its state in MiB
   if (const std::optional<int> done = parse_options(program, argc, argv)) return *done;
+  if (surviving_job > 0) return bench::serve_as_surviving_job(surviving_job);
   if (started_job) return bench::serve_as_started_job();
   if (!loop_competitor.empty()) return bench::serve_as_competitor(loop_competitor);
   if (!wire_competitor.empty()) return bench::serve_as_wire_competitor(wire_competitor);
