@@ -56,6 +56,7 @@ registry all_suites(const suite_options& options) {
   std::vector<row_definition> balance = balancing_rows();
   append(balance, seed_rows());
   append(balance, checkpoint_rows(options.program));
+  append(balance, balanced_program_rows(options.program));
 
   registry known;
   known.add({.name = "messages", .description = "messages and entry methods between PEs", .rows = std::move(messages)});

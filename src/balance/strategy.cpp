@@ -90,7 +90,9 @@ outcome balance(const snapshot& of, const strategy& by, const strategy_options& 
   check_options(options);
   decided_moves decided = by.decide(of, options);
   check_moves(of, decided.moves, fmt::format("strategy '{}'", by.name));
-  outcome result{.before = quality_of(of, {}), .after = quality_of(of, decided.moves), .cost = decided.cost};
+  const quality before = quality_of(of, {});
+  outcome result{.before = before, .after = before, .cost = decided.cost};
+  if (!decided.moves.empty()) result.after = quality_of(of, decided.moves);
   if (result.after.longest_ns > result.before.longest_ns) {
     result.is_refused = true;
     result.after = result.before;
