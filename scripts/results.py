@@ -96,7 +96,7 @@ def filled(template, reports):
     """The text with the figures of the newest report that has all rows it names, and those rows; None without one.
 
     {row} is its median, {row:p10} and {row:p90} its percentiles, {row:ratio} what results.toml compares it with, and
-    {row:peer NAME} another software's figure.
+    {row:peer NAME} another software's figure, {row:count NAME} what was counted for an operation.
     """
     names = {found[0] for found in FIGURE.findall(template)}
     for report in reports:
@@ -109,7 +109,7 @@ def filled(template, reports):
             try:
                 if what == "ratio":
                     return ratio_text(row["ratio"]["median"])
-                return number(row["peers"][found[3]] if what == "peer" else row[what])
+                return number(row[f"{what}s"][found[3]] if what in ("peer", "count") else row[what])
             except (KeyError, TypeError) as fault:
                 raise Fault(f"results.toml: {found[0]}: {report.name} has no such figure ({fault})") from fault
 

@@ -9,7 +9,6 @@
 #include <string>
 #include <thread>
 
-#include "framework/event_counter.hpp"
 #include "os/clock.hpp"
 #include "os/cpu/pinning.hpp"
 #include "wire/port.hpp"
@@ -82,7 +81,6 @@ class port_cache_backend final : public cache_backend, private wire::port_user {
   }
 
   cache_batch compute(std::uint64_t pieces) override {
-    const bool counts = misses_.missing().empty();
     const std::uint64_t handled_before = handled();
     std::int64_t elapsed_ns = 0;
     for (std::uint64_t piece = 0; piece < pieces; ++piece) {
@@ -93,16 +91,18 @@ class port_cache_backend final : public cache_backend, private wire::port_user {
     }
     const auto of_each = [&](auto total) { return static_cast<double>(total) / static_cast<double>(pieces); };
     cache_batch done{.piece_ns = of_each(elapsed_ns), .messages = of_each(handled() - handled_before)};
-    if (!counts) return done;
+    if (misses_ == nullptr) return done;
     // Again, as the counting calls are not part of the time.
-    const std::uint64_t missed_before = misses_.read();
+    std::uint64_t missed = 0;
     for (std::uint64_t piece = 0; piece < pieces; ++piece) {
-      misses_.start();
+      std::uint64_t before = 0, after = 0;
+      misses_->read({&before, 1});
       computation_.piece();
-      misses_.stop();
+      misses_->read({&after, 1});
+      missed += after - before;
       handle_messages();
     }
-    done.misses = of_each(misses_.read() - missed_before);
+    done.misses = of_each(missed);
     return done;
   }
 
@@ -152,12 +152,22 @@ class port_cache_backend final : public cache_backend, private wire::port_user {
   std::atomic<bool> over_{false};
   bool go_on_ = false;
   computation computation_;
-  event_counter misses_{first_cache_misses};
+  std::unique_ptr<os::perf_counters> misses_ = first_cache_misses();
   std::unique_ptr<wire::port> port_;
   std::thread handler_;
 };
 
 }  // namespace
+
+std::unique_ptr<os::perf_counters> first_cache_misses(std::string* why) {
+  const std::string names[] = {"L1-dcache-load-misses"};
+  try {
+    return std::make_unique<os::perf_counters>(names);
+  } catch (const os::perf_error& error) {
+    if (why != nullptr) *why = error.what();
+    return nullptr;
+  }
+}
 
 std::unique_ptr<cache_backend> make_cache_backend(const wire_task& task, unsigned number, const cpu_pair& cpus) {
   return std::make_unique<port_cache_backend>(task, number, cpus);

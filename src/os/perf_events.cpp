@@ -5,11 +5,13 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <charconv>
 #include <cstring>
 #include <fstream>
+#include <iterator>
 #include <optional>
 
 namespace tri::os {
@@ -48,6 +50,7 @@ constexpr std::array events = {
     named_event{"dTLB-load-misses", PERF_TYPE_HW_CACHE, cache_event(PERF_COUNT_HW_CACHE_DTLB, loads, misses)},
     named_event{"node-loads", PERF_TYPE_HW_CACHE, cache_event(PERF_COUNT_HW_CACHE_NODE, loads, accesses)},
     named_event{"node-load-misses", PERF_TYPE_HW_CACHE, cache_event(PERF_COUNT_HW_CACHE_NODE, loads, misses)},
+    named_event{"task-clock", PERF_TYPE_SOFTWARE, PERF_COUNT_SW_TASK_CLOCK},
     named_event{"page-faults", PERF_TYPE_SOFTWARE, PERF_COUNT_SW_PAGE_FAULTS},
     named_event{"minor-faults", PERF_TYPE_SOFTWARE, PERF_COUNT_SW_PAGE_FAULTS_MIN},
     named_event{"major-faults", PERF_TYPE_SOFTWARE, PERF_COUNT_SW_PAGE_FAULTS_MAJ},
@@ -66,22 +69,38 @@ std::optional<named_event> event_named(const std::string& name) {
   return named_event{nullptr, PERF_TYPE_RAW, raw};
 }
 
-// Pinned: counted all the time, or not at all; never for a part of the time, which would be too little of something.
-unique_fd opened(const named_event& event, int leader) {
+named_event event_or_error(const std::string& name) {
+  if (const std::optional<named_event> found = event_named(name)) return *found;
+  throw perf_error(fmt::format("there is no event '{}'; there are {} and raw ones such as r01c2", name,
+                               fmt::join(perf_event_names(), ", ")));
+}
+
+perf_event_attr attributes_of(const named_event& event) {
   perf_event_attr wanted{};
   wanted.size = sizeof wanted;
   wanted.type = event.type;
   wanted.config = event.config;
+  wanted.exclude_hv = 1;
+  return wanted;
+}
+
+// For the calling thread, on any processor. The leader of its group, or -1.
+unique_fd opened(perf_event_attr& wanted, int leader) {
+  return unique_fd(static_cast<int>(syscall(SYS_perf_event_open, &wanted, 0, -1, leader, PERF_FLAG_FD_CLOEXEC)));
+}
+
+// Pinned: counted all the time, or not at all; never for a part of the time, which would be too little of something.
+unique_fd opened(const named_event& event, int leader) {
+  perf_event_attr wanted = attributes_of(event);
   if (leader < 0) wanted.pinned = 1;
   if (event.type != PERF_TYPE_SOFTWARE) wanted.exclude_kernel = 1;
-  wanted.exclude_hv = 1;
   wanted.read_format = PERF_FORMAT_GROUP;
-  int file = static_cast<int>(syscall(SYS_perf_event_open, &wanted, 0, -1, leader, PERF_FLAG_FD_CLOEXEC));
-  if (file < 0 && (errno == EACCES || errno == EPERM)) {  // what happens in the kernel is not for everybody
+  unique_fd file = opened(wanted, leader);
+  if (!file && (errno == EACCES || errno == EPERM)) {  // what happens in the kernel is not for everybody
     wanted.exclude_kernel = 1;
-    file = static_cast<int>(syscall(SYS_perf_event_open, &wanted, 0, -1, leader, PERF_FLAG_FD_CLOEXEC));
+    file = opened(wanted, leader);
   }
-  return unique_fd(file);
+  return file;
 }
 
 std::string why_not(int error) {
@@ -117,15 +136,12 @@ perf_counters::perf_counters(std::span<const std::string> names) {
   // Software events are a group of their own: they never wait for the processor.
   std::optional<std::size_t> of_software, of_hardware;
   for (const std::string& name : names) {
-    const std::optional<named_event> event = event_named(name);
-    if (!event)
-      throw perf_error(fmt::format("there is no event '{}'; there are {} and raw ones such as r01c2", name,
-                                   fmt::join(perf_event_names(), ", ")));
-    std::optional<std::size_t>& into = event->type == PERF_TYPE_SOFTWARE ? of_software : of_hardware;
+    const named_event event = event_or_error(name);
+    std::optional<std::size_t>& into = event.type == PERF_TYPE_SOFTWARE ? of_software : of_hardware;
     unique_fd file;
-    if (into) file = opened(*event, groups_[*into].events.front().get());
+    if (into) file = opened(event, groups_[*into].events.front().get());
     if (!file) {  // the first one, or the processor cannot count all of them together
-      file = opened(*event, -1);
+      file = opened(event, -1);
       if (!file) throw perf_error(fmt::format("'{}' cannot be counted: {}", name, why_not(errno)));
       into = groups_.size();
       groups_.emplace_back();
@@ -148,6 +164,32 @@ void perf_counters::read(std::span<std::uint64_t> counts) {
                                 : fmt::format("counters of events cannot be read: {}", std::strerror(errno)));
   }
   for (std::size_t i = 0; i < size(); ++i) counts[i] = groups_[places_[i].group].values[1 + places_[i].event];
+}
+
+child_perf_counters::child_perf_counters(std::span<const std::string> names) {
+  for (const std::string& name : names) {
+    perf_event_attr wanted = attributes_of(event_or_error(name));
+    wanted.inherit = 1;
+    wanted.exclude_kernel = 1;
+    wanted.read_format = PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING;
+    events_.push_back({opened(wanted, -1)});
+    if (!events_.back().file) throw perf_error(fmt::format("'{}' cannot be counted: {}", name, why_not(errno)));
+  }
+}
+
+std::vector<double> child_perf_counters::take() {
+  std::vector<double> counts;
+  for (event& each : events_) {
+    std::uint64_t now[3] = {};
+    if (::read(each.file.get(), now, sizeof now) != static_cast<ssize_t>(sizeof now))
+      throw perf_error(fmt::format("counters of events cannot be read: {}", std::strerror(errno)));
+    const auto counted = static_cast<double>(now[0] - each.before[0]);
+    const auto enabled = static_cast<double>(now[1] - each.before[1]);
+    const auto running = static_cast<double>(now[2] - each.before[2]);
+    counts.push_back(running > 0.0 ? counted * enabled / running : 0.0);
+    std::copy(std::begin(now), std::end(now), std::begin(each.before));
+  }
+  return counts;
 }
 
 }  // namespace tri::os

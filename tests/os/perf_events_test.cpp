@@ -3,10 +3,12 @@
 
 #include <gmock/gmock.h>
 #include <sys/mman.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <array>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -68,6 +70,33 @@ TEST(perf_events, of_the_processor_are_counted_or_the_reason_is_given) {
   counters->read(after);
   EXPECT_GT(after[0] - before[0], 200'000u);
   EXPECT_GT(after[2], before[2]);
+}
+
+TEST(perf_events, of_programs_that_were_started) {
+  const std::string names[] = {"page-faults", "context-switches"};
+  std::optional<child_perf_counters> counters;
+  try {
+    counters.emplace(names);
+  } catch (const perf_error& error) {
+    GTEST_SKIP() << error.what();
+  }
+  const double before = counters->take()[0];
+  touch_fresh_pages();
+  const double own = counters->take()[0];
+  const pid_t child = fork();
+  ASSERT_GE(child, 0);
+  if (child == 0) {
+    for (int i = 0; i < 10; ++i) touch_fresh_pages();
+    _exit(0);
+  }
+  int status = 0;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_GE(before, 0.0);
+  EXPECT_GE(own, static_cast<double>(pages));
+  EXPECT_GE(counters->take()[0], 10.0 * pages);
+  EXPECT_LT(counters->take()[0], static_cast<double>(pages)) << "since the last call";
+  const std::string unknown[] = {"cash-misses"};
+  EXPECT_THROW(child_perf_counters{unknown}, perf_error);
 }
 
 TEST(perf_events, unknown_names_are_errors) {

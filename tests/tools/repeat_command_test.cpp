@@ -78,8 +78,7 @@ TEST_F(repeat_command, counts_cache_misses_or_says_why_not) {  // K31
   ASSERT_EQ(done.status, 0) << done.errors;
   if (const std::size_t at = done.output.find("cache counters unavailable: "); at != std::string::npos) {
     const std::string line = done.output.substr(at);
-    EXPECT_THAT(line, ContainsRegex("^cache counters unavailable: perf_event_open: .+\n$")) << "one clear line";
-    EXPECT_THAT(line, HasSubstr("perf_event_paranoid is"));
+    EXPECT_THAT(line, ContainsRegex("^cache counters unavailable: '.+' cannot be counted: .+\n$")) << "one clear line";
   } else {
     EXPECT_THAT(done.output,
                 ContainsRegex("L1 misses +last-level misses  schedule\n +[1-9][0-9]+ +[0-9]+  automatic\n"));

@@ -1,18 +1,16 @@
 #include "machine_facts.hpp"
 
 #include <fmt/format.h>
-#include <linux/perf_event.h>
 #include <sys/mman.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <cstdint>
 #include <cstring>
-#include <fstream>
 #include <system_error>
 
 #include "os/clock.hpp"
+#include "os/perf_events.hpp"
 #include "os/unique_fd.hpp"
 
 namespace tri::tools {
@@ -48,20 +46,14 @@ machine_fact try_huge_page(int memfd) {
   return fact;
 }
 
-machine_fact try_perf_event(const char* name, std::uint32_t type, std::uint64_t config) {
-  perf_event_attr attributes{};
-  attributes.size = sizeof attributes;
-  attributes.type = type;
-  attributes.config = config;
-  attributes.disabled = 1;
-  attributes.exclude_kernel = 1;
-  const os::unique_fd event(
-      static_cast<int>(syscall(SYS_perf_event_open, &attributes, 0, -1, -1, PERF_FLAG_FD_CLOEXEC)));
-  if (event) return {name, true, "can be counted"};
-  const int error = errno;
-  std::string level = "unknown";
-  std::ifstream("/proc/sys/kernel/perf_event_paranoid") >> level;
-  return {name, false, fmt::format("{}; kernel.perf_event_paranoid is {}", reason(error), level)};
+machine_fact try_event(const char* fact, const char* event) {
+  const std::string names[] = {event};
+  try {
+    const os::perf_counters counters(names);
+    return {fact, true, "can be counted"};
+  } catch (const os::perf_error& error) {
+    return {fact, false, error.what()};
+  }
 }
 
 }  // namespace
@@ -76,10 +68,10 @@ std::vector<machine_fact> memory_facts() {
 std::vector<machine_fact> counter_facts() {
   return {
       {"tick", true, fmt::format("{:.4f} ns ({:.0f} MHz)", os::ns_per_tick(), 1e3 / os::ns_per_tick())},
-      try_perf_event("task_clock", PERF_TYPE_SOFTWARE, PERF_COUNT_SW_TASK_CLOCK),
-      try_perf_event("cycles", PERF_TYPE_HARDWARE, PERF_COUNT_HW_CPU_CYCLES),
-      try_perf_event("instructions", PERF_TYPE_HARDWARE, PERF_COUNT_HW_INSTRUCTIONS),
-      try_perf_event("cache_misses", PERF_TYPE_HARDWARE, PERF_COUNT_HW_CACHE_MISSES),
+      try_event("task_clock", "task-clock"),
+      try_event("cycles", "cycles"),
+      try_event("instructions", "instructions"),
+      try_event("cache_misses", "cache-misses"),
   };
 }
 

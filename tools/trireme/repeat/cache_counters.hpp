@@ -1,10 +1,10 @@
-// Cache misses of the programs that this process starts, counted by the processor, where the system allows it
-// (perf_event_open). One thread.
+// Cache misses of the programs that this process starts, where the processor counts them. One thread.
 #pragma once
 
-#include <array>
-#include <cstdint>
+#include <optional>
 #include <string>
+
+#include "os/perf_events.hpp"
 
 namespace tri::tools {
 
@@ -12,11 +12,8 @@ class cache_counters {
  public:
   /// Counts programs started from now on, with all their threads and children.
   cache_counters();
-  ~cache_counters();
-  cache_counters(const cache_counters&) = delete;
-  cache_counters& operator=(const cache_counters&) = delete;
 
-  bool available() const { return reason_.empty(); }
+  bool available() const { return counters_.has_value(); }
   /// One line: why there are none.
   const std::string& reason() const { return reason_; }
 
@@ -24,16 +21,11 @@ class cache_counters {
     double l1_misses = 0.0;          ///< reads of data
     double last_level_misses = 0.0;  ///< reads and writes that went to memory
   };
-  /// Of the programs that were started and have ended since the last call, or since the beginning. Scaled up where the
-  /// processor had too few counters and took turns. Throws std::runtime_error when the system gives none.
+  /// As os::child_perf_counters. Only where they are available.
   counts take();
 
  private:
-  struct event {
-    int file = -1;
-    std::uint64_t before[3] = {};  // value, time enabled, time running
-  };
-  std::array<event, 2> events_;
+  std::optional<os::child_perf_counters> counters_;
   std::string reason_;
 };
 
