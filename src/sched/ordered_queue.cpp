@@ -4,8 +4,9 @@
 
 namespace tri::sched {
 
-void ordered_queue::push(envelope* message) {
-  heap_.push_back({message->block().urgency, arrivals_++, message});
+void ordered_queue::push(envelope* message, const priority& urgency) {
+  const std::uint64_t arrival = arrivals_++;
+  heap_.push_back({urgency.level(), urgency.is_last_in_first_out() ? middle - 1 - arrival : middle + arrival, message});
   std::push_heap(heap_.begin(), heap_.end(), later);
 }
 

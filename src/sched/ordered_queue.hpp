@@ -1,4 +1,5 @@
-// Messages with a priority that wait on their PE: a binary heap, equal priorities in order of arrival.
+// Messages with a priority that wait on their PE: a binary heap, equal priorities in order of arrival; before these
+// the ones that are last in, first out, the newest first.
 // Used by one thread only. Owns the envelopes' arena blocks while they wait.
 #pragma once
 
@@ -16,18 +17,21 @@ class ordered_queue {
   /// Whether the first message comes before those without a priority. Requires !empty().
   bool comes_first() const { return heap_.front().urgency < priority(0); }
 
-  void push(envelope* message);
+  /// Its own priority counts, or that which a queue policy gives it.
+  void push(envelope* message) { push(message, message->block().urgency); }
+  void push(envelope* message, const priority& urgency);
   envelope* pop();
 
  private:
   struct waiting {
-    priority urgency;
-    std::uint64_t arrival;
+    priority urgency;     // level alone
+    std::uint64_t place;  // among those of the same priority
     envelope* message;
   };
   static bool later(const waiting& a, const waiting& b) {
-    return a.urgency != b.urgency ? a.urgency > b.urgency : a.arrival > b.arrival;
+    return a.urgency != b.urgency ? a.urgency > b.urgency : a.place > b.place;
   }
+  static constexpr std::uint64_t middle = std::uint64_t{1} << 63;  // newest first below, oldest first from here on
   std::vector<waiting> heap_;
   std::uint64_t arrivals_ = 0;
 };

@@ -8,6 +8,7 @@
 #include <exception>
 #include <mutex>
 #include <new>
+#include <optional>
 #include <stdexcept>
 #include <thread>
 #include <utility>
@@ -23,6 +24,8 @@
 #include "sched/offload_thread.hpp"
 #include "sched/order/process_order.hpp"
 #include "sched/remote/wire_link.hpp"
+#include "sched/scheduler.hpp"
+#include "sched/wanted_queue_policy.hpp"
 #include "trace/process_trace.hpp"
 
 namespace tri::sched {
@@ -97,6 +100,8 @@ process_runtime::process_runtime(config::configuration values)
   os::ns_per_tick();  // calibrate before any thread needs it
   lay_out_records();
   if (!values_.trace.empty() && job_.self().local_rank == 0) trace::remove_old_traces(values_.trace);
+  const std::optional<queue_policy> queues = wanted_queue_policy(values_);
+  scheduler::order_methods(queues ? &*queues : nullptr);
   if (process_order::is_wanted(values_)) order_ = std::make_unique<process_order>(*this);
   if (!values_.record.empty() && job_.self().local_rank == 0) remove_old_orders(values_.record);
   if (hosts() > 1) {

@@ -16,6 +16,8 @@
 #include "sched/process_runtime.hpp"
 #include "sched/remote/wire_link.hpp"
 #include "trace/process_trace.hpp"
+#include "trireme/detail/arena/allocate.hpp"
+#include "trireme/queue_policy.hpp"
 
 namespace tri::sched {
 namespace {
@@ -34,6 +36,12 @@ std::vector<handler_function>& functions() {
   static std::vector<handler_function> table = handler_functions();
   return table;
 }
+
+// By which this process orders the messages of elements, if functions() has run_by_policy for them. Set before its PEs
+// begin.
+queue_policy methods_in_order;
+
+bool is_for_an_element(const handler_row& row) { return row.make_portable != nullptr; }
 
 // A table whose every row is the same. So what is done around handlers costs nothing while it is off.
 template <handler_function Same>
@@ -266,8 +274,41 @@ bool scheduler::sort_urgent() {
 
 bool scheduler::run_ordered(bool only_first) {
   if (ordered_.empty() || (only_first && !ordered_.comes_first())) return false;
+  is_its_turn_ = true;
   run_block(ordered_.pop());
+  is_its_turn_ = false;
   return true;
+}
+
+void scheduler::order_methods(const queue_policy* by) {
+  methods_in_order = by == nullptr ? queue_policy{} : *by;
+  std::vector<handler_function>& table = functions();
+  table = handler_functions();
+  if (by == nullptr) return;
+  for (std::size_t handler = 0; handler < table.size(); ++handler)
+    if (is_for_an_element(handler_table()[handler])) table[handler] = &run_by_policy;
+}
+
+// A message that has come waits with those that have a priority, and counts as sent once more; as with these, control
+// messages of moving elements go by. A backlog of an element (location protocol) has waited already.
+void scheduler::run_by_policy(pe& here, envelope& message) {
+  auto& own = static_cast<scheduler&>(here);
+  constexpr std::uint8_t has_an_order = envelope::has_priority | envelope::is_immediate | envelope::is_backlog;
+  const handler_row& row = handler_table()[message.handler];
+  if (std::exchange(own.is_its_turn_, false) || (message.flags & has_an_order) != 0) return row.run(here, message);
+  envelope* block = nullptr;
+  try {
+    block = static_cast<envelope*>(arena::allocate(sizeof(envelope)));
+  } catch (const arena::arena_exhausted&) {
+    return row.run(here, message);  // out of order rather than not at all
+  }
+  block->assign_message(message);
+  own.counters_.sent.add();
+  own.ordered_.push(block, methods_in_order.order({.collection = message.collection,
+                                                   .element = message.element,
+                                                   .method = row.name,
+                                                   .source = static_cast<int>(message.source),
+                                                   .bytes = message.argument_bytes()}));
 }
 
 bool scheduler::run_arrivals() {

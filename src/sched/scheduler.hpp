@@ -26,6 +26,10 @@
 #include "trireme/detail/sched/handler_table.hpp"
 #include "trireme/detail/sched/pe.hpp"
 
+namespace tri {
+struct queue_policy;
+}
+
 namespace tri::sched {
 
 class process_runtime;
@@ -50,6 +54,9 @@ class scheduler final : public pe {
   }
   pe_seeds& seeds() { return seeds_; }
 
+  /// Of this process, before its PEs begin: their messages for elements run in that order; null: in order of arrival.
+  static void order_methods(const queue_policy* by);
+
   /// Runs a request for a PE of this process, between two messages; by the thread that makes progress on the wire.
   void serve(int destination, envelope& message);
   /// One step: true if anything was done.
@@ -63,6 +70,7 @@ class scheduler final : public pe {
   static void run_traced(pe& here, envelope& message);
   static void run_after_idle(pe& here, envelope& message);
   static void run_timed(pe& here, envelope& message);
+  static void run_by_policy(pe& here, envelope& message);
   const handler_function* usual_handlers() const;
   void looks_idle(bool is_published);
   void idle_ended(std::uint64_t now);
@@ -138,6 +146,7 @@ class scheduler final : public pe {
   board::board_pe own_board_;
   const std::unique_ptr<pe_order> order_;  // null: messages run as they come
   ordered_queue ordered_;
+  bool is_its_turn_ = false;  // a message of it is about to run
   pe_seeds seeds_;
   std::map<timer_name, envelope*> timers_;  // arena blocks
   std::uint64_t timer_sequence_ = 0;

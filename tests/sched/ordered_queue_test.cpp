@@ -30,5 +30,33 @@ TEST(ordered_queue, sorts_by_priority_then_arrival) {
   EXPECT_TRUE(queue.empty());
 }
 
+TEST(ordered_queue, last_in_first_out_comes_before_its_equals) {
+  std::vector<envelope> messages(6);
+  const std::vector<priority> urgency = {priority(3), priority(3).last_in_first_out(),
+                                         priority(3), priority(3).last_in_first_out(),
+                                         priority(2), priority(4).last_in_first_out()};
+  ordered_queue queue;
+  for (std::size_t i = 0; i < messages.size(); ++i) {
+    messages[i].block().urgency = urgency[i];
+    queue.push(&messages[i]);
+  }
+  for (const std::size_t expected : {4u, 3u, 1u, 0u, 2u, 5u}) EXPECT_EQ(queue.pop(), &messages[expected]);
+  messages[0].block().urgency = lifo;
+  queue.push(&messages[0]);
+  EXPECT_FALSE(queue.comes_first());
+  queue.push(&messages[1], priority(-1));  // given by a policy, whatever its own is
+  EXPECT_TRUE(queue.comes_first());
+  EXPECT_EQ(queue.pop(), &messages[1]);
+}
+
+TEST(ordered_queue, bits_keep_their_order_with_and_without_newest_first) {
+  const priority bits = priority::bits({true, false, true});
+  EXPECT_EQ(bits.last_in_first_out().level(), bits);
+  EXPECT_EQ(bits.last_in_first_out().length_bits(), 3u);
+  EXPECT_EQ(bits.last_in_first_out().extended(3, 2).level(), bits.extended(3, 2));
+  EXPECT_TRUE(bits.last_in_first_out().extended(3, 2).is_last_in_first_out());
+  EXPECT_THROW(static_cast<void>(bits.extended(0, 118)), std::length_error);
+}
+
 }  // namespace
 }  // namespace tri::sched

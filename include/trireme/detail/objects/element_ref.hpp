@@ -66,6 +66,9 @@ inline void post_to_element(sched::pe& here, std::uint32_t collection, std::uint
 }
 
 template <class T>
+inline constexpr message_options same_options{T::message_order, false};
+
+template <class T>
 class element_sender {
  public:
   constexpr element_sender() = default;
@@ -74,12 +77,12 @@ class element_sender {
   /// Invokes a method of the element, asynchronously. Arguments are moved or copied into the message once.
   template <auto Method, class... A>
   void send(A&&... arguments) const {
-    send_with<Method>(nullptr, std::forward<A>(arguments)...);
+    send_with<Method>(options_of_class(), std::forward<A>(arguments)...);
   }
   /// The same, with a future of the method's result or exception.
   template <auto Method, class... A>
   auto call(A&&... arguments) const {
-    return call_with<Method>(nullptr, std::forward<A>(arguments)...);
+    return call_with<Method>(options_of_class(), std::forward<A>(arguments)...);
   }
 
   template <auto Method, class... A>
@@ -110,6 +113,14 @@ class element_sender {
   std::uint32_t collection() const { return collection_; }
 
  private:
+  /// `static constexpr tri::priority message_order = ...;` in the class: that of its messages that have none.
+  static constexpr const message_options* options_of_class() {
+    if constexpr (requires { T::message_order; }) {
+      return &same_options<T>;
+    } else {
+      return nullptr;
+    }
+  }
   template <auto Method>
   static constexpr void check() {
     using facts = method_facts<Method>;

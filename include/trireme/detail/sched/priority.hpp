@@ -36,7 +36,7 @@ class priority {
   constexpr priority extended(std::uint64_t value, unsigned count) const {
     priority result = *this;
     for (unsigned i = count; i-- > 0;) {
-      const std::uint64_t position = result.low_ & 0xff;
+      const std::uint64_t position = result.low_ & length_mask;
       if (position >= most_bits) throw std::length_error("priority: bit vector longer than 120 bits");
       const std::uint64_t bit = i < 64 ? (value >> i) & 1 : 0;
       if (position < 64)
@@ -47,14 +47,34 @@ class priority {
     }
     return result;
   }
-  constexpr unsigned length_bits() const { return static_cast<unsigned>(low_ & 0xff); }
+  constexpr unsigned length_bits() const { return static_cast<unsigned>(low_ & length_mask); }
+  /// The same priority, last in, first out: before all of the same priority that came earlier.
+  constexpr priority last_in_first_out() const {
+    priority result = *this;
+    result.low_ |= newest_first;
+    return result;
+  }
+  constexpr bool is_last_in_first_out() const { return (low_ & newest_first) != 0; }
+  /// Without that.
+  constexpr priority level() const {
+    priority result = *this;
+    result.low_ &= ~newest_first;
+    return result;
+  }
   friend constexpr auto operator<=>(const priority&, const priority&) = default;
 
  private:
+  static constexpr std::uint64_t length_mask = 0x7f;
+  static constexpr std::uint64_t newest_first = 0x80;
+
   std::uint64_t high_;  // bits 0..63 of the vector, the first one on top
-  std::uint64_t low_;   // bits 64..119, then the length in the lowest byte (a prefix sorts before its extensions)
+  // Bits 64..119, then in the lowest byte newest_first and the length (a prefix sorts before its extensions).
+  std::uint64_t low_;
 };
 static_assert(sizeof(priority) == 16);
+
+/// For `x.with(tri::lifo)`: last in, first out, among the messages of priority 0.
+inline constexpr priority lifo = priority(0).last_in_first_out();
 
 }  // namespace tri
 
