@@ -9,6 +9,7 @@
 #include "loops/loop_participant.hpp"
 #include "os/clock.hpp"
 #include "os/cpu/cpu_hints.hpp"
+#include "os/task_clock.hpp"
 #include "schedules/loop_layout.hpp"
 #include "schedules/loop_times.hpp"
 
@@ -22,7 +23,7 @@ struct [[gnu::may_alias]] loop_arguments {
   std::uint32_t participants;  // of the team
   std::uint32_t failure;       // a body has thrown
   bool in_call;                // the context is at the call's address, not below
-  bool unusual;                // the call itself is needed: measured, or claim numbers must be looked up
+  bool unusual;  // the call itself is needed: measured, or claim numbers must be looked up, or help counted
   alignas(16) std::byte context[travelling_bytes];
 
   int number_of(int pe) const {
@@ -34,7 +35,7 @@ struct [[gnu::may_alias]] loop_arguments {
     if (!unusual) [[likely]]
       body(own_context, first, last, number);
     else
-      call->run_claims(own_context, first, last, number);
+      call->run_unusual(own_context, first, last, number);
   }
 
   // Runs a participant's chunks: iterations, or claim numbers when there is a table. After an exception the rest is
@@ -89,6 +90,18 @@ void loop_call::run_claims(const void* context, std::uint64_t first, std::uint64
   }
 }
 
+void loop_call::run_unusual(const void* context, std::uint64_t first, std::uint64_t last, int number) {
+  if (poster_ < 0 || number == poster_) {
+    run_claims(context, first, last, number);
+    return;
+  }
+  os::task_clock& clock = os::task_clock::of_this_thread();
+  const std::uint64_t before = clock.read();
+  run_claims(context, first, last, number);
+  // relaxed: the poster reads it when it has seen the end of these chunks
+  help_ticks_.fetch_add(clock.read() - before, std::memory_order_relaxed);
+}
+
 void loop_call::run_here(std::uint64_t items, int number) noexcept {
   try {
     run_measured(context_, 0, items, number);
@@ -112,7 +125,8 @@ board::task_handle post_loop(loop_participant& me, loop_call& call, const schedu
   arguments.first_pe = me.first();
   arguments.participants = me.participants();
   arguments.in_call = call.bytes_ == 0;
-  arguments.unusual = table || call.times != nullptr;
+  if (me.counts_help) call.poster_ = me.number();
+  arguments.unusual = table || call.times != nullptr || me.counts_help;
   arguments.failure = 0;
   if (call.bytes_ > 0) std::memcpy(arguments.context, call.context_, call.bytes_);
   std::memcpy(spec.arguments.data(), &arguments, sizeof arguments);

@@ -47,6 +47,9 @@ class loop_participant {
 
   int depth = 0;  ///< loops that this thread is in, as poster or helper
 
+  bool counts_help = false;         ///< others are to count their work for loops that this thread posts
+  std::uint64_t help_received = 0;  ///< that work, in ticks of their os::task_clock, until this thread takes it
+
  private:
   board::board_pe* board_;
   std::uint32_t first_;

@@ -220,6 +220,7 @@ void started_loop::wait() {
   if (posted_) {
     check_thread("wait() or its destructor was called");
     finish_loop(*me_, std::exchange(posted_, {}));
+    if (me_->depth == 0) me_->help_received += call_.help_ticks();  // within a loop: of another poster, perhaps
   }
   if (record_ == nullptr) return;
   if (reported_ != nullptr) [[unlikely]]

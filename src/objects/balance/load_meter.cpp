@@ -55,13 +55,18 @@ void count_traffic(load_meter& meter, std::uint32_t collection, std::uint64_t nu
   meter.count({collection, number}, bytes);
 }
 
-load_meter::load_meter(sched::pe& here) : here_(here), clock_(os::task_clock::of_this_thread()) {
+load_meter::load_meter(sched::pe& here)
+    : here_(here), clock_(os::task_clock::of_this_thread()), loops_(*loops::this_participant()) {
+  loops_.counts_help = true;
   here.measure_spare_time(clock_);
   reset();
   running_load_meter = this;
 }
 
-load_meter::~load_meter() { running_load_meter = nullptr; }
+load_meter::~load_meter() {
+  loops_.counts_help = false;
+  running_load_meter = nullptr;
+}
 
 void load_meter::count(element_name to, std::uint64_t bytes) {
   const element_base* const sender = running_owner == nullptr ? nullptr : running_owner->element();
@@ -91,13 +96,13 @@ std::int64_t load_meter::background_ns() {
   const std::uint64_t spare = here_.idle_ticks() + here_.helped_ticks() - spare_before_;
   const std::uint64_t known = spare + in_elements_;
   const std::uint64_t all = last_ - began_;
-  return all > known ? to_ns(all - known) : 0;
+  return to_ns((all > known ? all - known : 0) + help_without_element_);
 }
 
 void load_meter::reset() {
   last_ = began_ = clock_.read();
   spare_before_ = here_.idle_ticks() + here_.helped_ticks();
-  in_elements_ = 0;
+  in_elements_ = help_without_element_ = loops_.help_received = 0;
   traffic_.clear();
   if (counters_ != nullptr) counters_->clear();
   pe_objects* const objects = static_cast<pe_objects*>(here_.upper);

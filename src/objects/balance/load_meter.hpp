@@ -1,14 +1,16 @@
-// Measures the loads of a PE's elements: CPU time of their methods (not of other programs that had the core), and who
-// sent how much to whom. Exists while loads are measured; used by its PE's thread only. owner_scope and
-// post_to_element call it, behind one branch.
+// Measures the loads of a PE's elements: CPU time of their methods (not of other programs that had the core), on this
+// PE and on those that help with their loops, and who sent how much to whom. Exists while loads are measured; used by
+// its PE's thread only. owner_scope and post_to_element call it, behind one branch.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "loops/loop_participant.hpp"
 #include "objects/balance/element_counters.hpp"
 #include "objects/balance/load_part.hpp"
 #include "objects/balance/traffic_table.hpp"
@@ -36,8 +38,12 @@ class [[gnu::visibility("hidden")]] load_meter {
     last_ = now;
     if (counters_ != nullptr) [[unlikely]]
       charge_counters(owner);
-    if (owner == nullptr) return;
-    owner->add_load(passed);
+    const std::uint64_t help = std::exchange(loops_.help_received, 0);
+    if (owner == nullptr) {
+      help_without_element_ += help;
+      return;
+    }
+    owner->add_load(passed + help);
     in_elements_ += passed;
   }
   void count(element_name to, std::uint64_t bytes);
@@ -46,8 +52,8 @@ class [[gnu::visibility("hidden")]] load_meter {
 
   /// Since the last reset(), in nanoseconds.
   std::int64_t time_in_elements_ns() const { return to_ns(in_elements_); }
-  /// CPU time that is of no element: of other messages, main programs and the scheduler; not what was idle, nor help
-  /// for the loops of other PEs.
+  /// CPU time that is of no element: of other messages, main programs (with what others do for their loops) and the
+  /// scheduler; not what was idle, nor help for the loops of other PEs.
   std::int64_t background_ns();
 
   /// The loads of all elements here, asking those that describe their own, and the traffic. Resets nothing.
@@ -67,6 +73,8 @@ class [[gnu::visibility("hidden")]] load_meter {
   std::uint64_t began_;
   std::uint64_t spare_before_;
   std::uint64_t in_elements_ = 0;
+  loops::loop_participant& loops_;  // of this thread
+  std::uint64_t help_without_element_ = 0;
   traffic_table traffic_;
   std::unique_ptr<element_counters> counters_;
 };

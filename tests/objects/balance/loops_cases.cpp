@@ -4,11 +4,14 @@
 #include <algorithm>
 #include <atomic>
 #include <bit>
+#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <thread>
 #include <vector>
 
+#include "os/clock.hpp"
+#include "os/task_clock.hpp"
 #include "system/cases/cases.hpp"
 #include "trireme/balance.hpp"
 #include "trireme/loops.hpp"
@@ -103,6 +106,57 @@ void loops_and_migration_together() {
   }
   if (pe_count() > 1) check(std::find(seen.begin(), seen.end(), false) == seen.end(), "a host got no element");
 }
+/// A loop of which another PE does all but one iteration.
+struct helped : array_element<helped, index<1>> {
+  std::int64_t busy_ns = 0;  // CPU time of the bodies, on all PEs
+  int others = 0;            // iterations on other PEs
+  void run() {
+    std::atomic<int> left{iterations};
+    std::atomic<std::int64_t> sum{0};
+    std::atomic<int> elsewhere{0};
+    const auto own = std::this_thread::get_id();
+    parallel_for(
+        iterations,
+        [&](int) {
+          const bool is_helper = std::this_thread::get_id() != own;
+          left.fetch_sub(1);
+          while (!is_helper && left.load() > 0) std::this_thread::sleep_for(std::chrono::microseconds(100));
+          if (!is_helper) return;
+          os::task_clock& clock = os::task_clock::of_this_thread();
+          const std::uint64_t began = clock.read();
+          while (os::ticks_to_ns(clock.read() - began) < ns_of_iteration) {
+          }
+          sum.fetch_add(static_cast<std::int64_t>(os::ticks_to_ns(clock.read() - began)));
+          elsewhere.fetch_add(1);
+        },
+        "dynamic,1");
+    busy_ns = sum;
+    others = elsewhere;
+  }
+  std::int64_t busy() { return busy_ns; }
+  int iterations_elsewhere() { return others; }
+  template <class Archive>
+  void serialize(Archive& archive) {
+    archive(busy_ns, others);
+  }
+  static constexpr int iterations = 9;
+  static constexpr double ns_of_iteration = 2e6;
+};
+
+void loads_contain_the_work_of_helpers() {
+  if (sched::this_pe().job().pes_per_process() < 2) return;
+  const auto one = make_array<helped>({1});
+  tri::balance().get();  // measures from zero
+  one(0).send<&helped::run>();
+  quiescence().get();
+  check_equal(one(0).call<&helped::iterations_elsewhere>().get(), helped::iterations - 1);
+  const std::int64_t busy = one(0).call<&helped::busy>().get();
+  // Its own PE only slept.
+  const double measured = tri::balance({.strategy = "refine"}).get().longest_ns;
+  check(measured >= static_cast<double>(busy), "the helpers' work is missing");
+}
+
+const case_entry helpers_case{"loads_contain_the_work_of_helpers", &loads_contain_the_work_of_helpers};
 const case_entry together_case{"only_loops_and_migration_together", &loops_and_migration_together};
 
 }  // namespace

@@ -48,6 +48,9 @@ class alignas(64) loop_call {
       std::rethrow_exception(std::exchange(error_, nullptr));
   }
 
+  /// After the end: CPU time of others, if they were to count it (loop_participant).
+  std::uint64_t help_ticks() const { return help_ticks_.load(std::memory_order_relaxed); }  // relaxed: after the end
+
   schedules::loop_times* times = nullptr;   ///< when this execution is measured
   std::uint32_t* tasklet_owners = nullptr;  ///< when the tasklets of the layout remember their last participant
 
@@ -56,12 +59,15 @@ class alignas(64) loop_call {
   friend struct loop_arguments;
   void run_measured(const void* context, std::uint64_t first, std::uint64_t last, int number);
   void run_claims(const void* context, std::uint64_t first, std::uint64_t last, int number);
+  void run_unusual(const void* context, std::uint64_t first, std::uint64_t last, int number);
   void keep(std::exception_ptr error) noexcept;
 
   loop_body body_;
   const void* context_;
   std::size_t bytes_;
   const schedules::loop_layout* layout_ = nullptr;  // when claim numbers must be looked up in a table
+  int poster_ = -1;                                 // its number, when the others count their work
+  std::atomic<std::uint64_t> help_ticks_{0};
   std::atomic<bool> failed_{false};
   std::exception_ptr error_;
 };
