@@ -16,3 +16,4 @@
 #include "trireme/team.hpp"
 #include "trireme/trace.hpp"
 #include "trireme/variables.hpp"
+#include "trireme/zero_copy.hpp"

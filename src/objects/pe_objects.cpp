@@ -7,6 +7,7 @@
 #include <unordered_map>
 
 #include "objects/collection_manager.hpp"
+#include "objects/messages/exposed_memories.hpp"
 #include "objects/messages/held_messages.hpp"
 #include "objects/messages/reorder_buffer.hpp"
 #include "objects/teams/local_teams.hpp"
@@ -107,8 +108,9 @@ void ask_whether_made(sched::pe& here, const sched::envelope& message) {
 }
 
 struct pe_objects::pending {
-  explicit pending(sched::pe& here) : teams(here) {}
+  explicit pending(sched::pe& here) : teams(here), exposed(here) {}
   local_teams teams;
+  exposed_memories exposed;
   std::unordered_map<std::uint32_t, std::vector<sched::envelope>> uncreated;
   std::map<std::array<std::uint32_t, 3>, std::unique_ptr<host_part>> parts_of_host;
   sequence_numbers multicasts_to;
@@ -127,6 +129,7 @@ void pe_objects::forget_part_of_host(std::uint32_t root_pe, std::uint32_t slot, 
 sequence_numbers& pe_objects::multicasts_to() { return pending_->multicasts_to; }
 reorder_buffer<sched::envelope>& pe_objects::multicasts_from() { return pending_->multicasts_from; }
 local_teams& pe_objects::teams() { return pending_->teams; }
+exposed_memories& pe_objects::exposed() { return pending_->exposed; }
 std::uint64_t& pe_objects::late_mailbox_calls(std::uint32_t mailbox) { return pending_->late_mailbox_calls[mailbox]; }
 
 // Single objects live in collection 0, which exists from the start; nothing is broadcast in it, so every PE may have

@@ -29,6 +29,11 @@ std::uint32_t with_role(message_role role, std::uint32_t handler) {
   return handler;
 }
 
+std::uint32_t with_posted_memory(std::uint32_t handler) {
+  rows()[handler].into_posted_memory = true;
+  return handler;
+}
+
 const std::vector<handler_row>& handler_table() { return rows(); }
 
 void drop_message(pe& here, envelope& message) {

@@ -67,11 +67,18 @@ struct message_body {
   /// Called once when `block` may be used again, on a thread that is in send(), progress(), flush() or prepare_sleep(),
   /// maybe before send() returns. May be null. Must not call the port.
   void (*release)(void* block) = nullptr;
+  /// Given to `release` in place of the block, unless null.
+  void* release_argument = nullptr;
   /// How many messages the receiver makes of it: each counts in its memory. 0: it does not count, and passes those that
   /// wait for memory; for the few messages that must not wait.
   std::uint16_t copies = 1;
   /// Not 0: port_user::left is called when the message leaves.
   std::uint64_t trace = 0;
+
+  /// The block may be used again.
+  void give_back() const {
+    if (release != nullptr) release(release_argument != nullptr ? release_argument : block);
+  }
 };
 
 /// Counters of a port; may be read while it works, each one independently.

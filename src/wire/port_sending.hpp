@@ -248,7 +248,7 @@ void conduit_port<Conduit>::post_short(peer_record& peer, peer_number to, std::s
   if (body.trace != 0) [[unlikely]]
     packet.traced.push_back(body.trace);
   counters_.short_sent.add();
-  if (body.release != nullptr) body.release(body.block);
+  body.give_back();
   if (packet.messages == options_.coalesce_messages || packet.messages == 65535) send_short(&packet);
   if (longest_hold_ == 0) return;
   // A packet that was opened just now cannot be too old, however long this thread was away since.
@@ -381,7 +381,7 @@ void conduit_port<Conduit>::finish(outgoing_packet* packet) {
   moving_.remove(packet);
   --packets_under_way_;
   const bool alone = packet->holds == outgoing_packet::kind::one_message;
-  if (alone && packet->body.release != nullptr) packet->body.release(packet->body.block);
+  if (alone) packet->body.give_back();
   under_way_.fetch_sub(packet->messages, std::memory_order_release);  // pairs: port.under_way
   auto& spare = alone ? spare_alone_ : spare_short_;
   // Enough for a burst; a backlog caused by a slow peer goes back to the heap.
@@ -393,7 +393,7 @@ void conduit_port<Conduit>::finish(outgoing_packet* packet) {
 template <conduit Conduit>
 void conduit_port<Conduit>::drop(const message_body& body) {
   counters_.dropped.add();
-  if (body.release != nullptr) body.release(body.block);
+  body.give_back();
   under_way_.fetch_sub(1, std::memory_order_release);  // pairs: port.under_way
 }
 
@@ -407,7 +407,7 @@ conduit_port<Conduit>::~conduit_port() {
   }
   conduit_.reset();
   while (outgoing_packet* const packet = moving_.pop_front()) {
-    if (packet->body.release != nullptr) packet->body.release(packet->body.block);
+    packet->body.give_back();
     delete packet;
   }
   while (outgoing_packet* const packet = open_.pop_front()) delete packet;

@@ -53,6 +53,16 @@ std::vector<Value> column_of_handlers(Value handler_row::*column) {
 }
 
 void release_block(void* block) { arena::release(block); }
+constexpr wire_link::block_release to_arena{.release = &release_block, .argument = nullptr};
+
+// Of a header that nobody has looked at: whether its body may go to posted memory, and under which key.
+bool goes_to_posted_memory(const std::vector<bool>& handlers, std::span<const std::byte> header, std::uint64_t& key) {
+  if (header.size() < wire_message::fixed_bytes) return false;
+  std::uint32_t handler = 0;
+  std::memcpy(&handler, header.data() + offsetof(wire_message, handler), sizeof handler);
+  std::memcpy(&key, header.data() + offsetof(wire_message, element), sizeof key);
+  return handler < handlers.size() && handlers[handler];
+}
 
 void* copy_of(const void* block, std::uint64_t bytes) {
   void* const copy = arena::allocate(bytes);
@@ -67,7 +77,7 @@ struct wire_link::outbound_message {
   int process;  // not used of what goes to all hosts
   packet_header header;
   void* block;
-  release_function release;
+  block_release release;
 };
 
 /// What waits for creations after it has come.
@@ -91,6 +101,7 @@ wire_link::wire_link(process_runtime& job)
              .own_pes = job.pes_per_process()},
       services_(column_of_handlers(&handler_row::may_be_served)),
       answer_is_large_(column_of_handlers(&handler_row::answer_is_large)),
+      into_posted_memory_(column_of_handlers(&handler_row::into_posted_memory)),
       serves_requests_(job.values().record.empty() && job.values().replay.empty()),
       slots_(static_cast<std::uint32_t>(job.values().answer_slots)),
       deferred_(static_cast<std::size_t>(job.pes_per_process())),
@@ -132,12 +143,12 @@ wire_link::wire_link(process_runtime& job)
 wire_link::~wire_link() {
   heartbeat_thread_ = {};  // it makes progress, too
   for (const delayed_packet& one : delayed_)
-    if (one.body != nullptr) arena::release(one.body);
+    if (one.body != nullptr) release_arrived(one.body);
   postponed_.for_each([](const postponed_request& one) {
     if (one.message.kind != payload_kind::direct) arena::release(one.message.block().block);
   });
-  arrival_gate_.drop_all([](const arrived_message& one) {
-    if (one.message.kind != payload_kind::direct) arena::release(one.message.block().block);
+  arrival_gate_.drop_all([this](const arrived_message& one) {
+    if (one.message.kind != payload_kind::direct) release_arrived(one.message.block().block);
   });
 }
 
@@ -169,14 +180,15 @@ bool wire_link::takes_memory(const packet_header& header) {
 
 // ---- sending
 
-void wire_link::post(int process, const packet_header& header, void* block, release_function release) {
+void wire_link::post(int process, const packet_header& header, void* block, const block_release& release) {
   if (header.to >= reach::creation) own_process_.between_hosts.creations.add();
   try {
     port_->send(
         static_cast<wire::peer_number>(process), header.used(),
         {.block = block,
          .bytes = block == nullptr ? 0 : header.block_bytes,
-         .release = block == nullptr ? nullptr : release,
+         .release = block == nullptr ? nullptr : release.release,
+         .release_argument = release.argument,
          .copies = copies_of(process, header),
          .trace =
              (header.flags & wire_message::is_traced) != 0 ? trace_name(header.source, header.trace_number()) : 0});
@@ -225,20 +237,51 @@ void wire_link::post(pe& here, int process, packet_header& header, envelope& mes
   const bool is_answer = here.is_serving() && header.to == reach::one_pe;
   if (is_answer) header.flags |= wire_message::is_answer;
   const bool takes_slot = is_answer && block != nullptr && here.take_slot();
-  const outbound_message one{process, header, block, takes_slot ? &release_answer : &release_block};
-  if (may_leave) [[likely]] {
-    leave(one);
-  } else {
-    std::lock_guard guard(departing_);
-    if (drops_outbound_)
-      drop(one);
-    else if (header.to == reach::creation)
-      creation_fence_.begin_creation(one, header.collection);
-    else
-      hold(one);
-    creation_fence_.flush([this](const outbound_message& next) { leave(next); });
-  }
+  depart(
+      {process, header, block, takes_slot ? block_release{.release = &release_answer, .argument = nullptr} : to_arena},
+      may_leave);
   if (trace != nullptr) trace->call_ended(trace::wire_send_call, start);
+}
+
+void wire_link::depart(const outbound_message& one, bool may_leave) {
+  if (may_leave) [[likely]]
+    return leave(one);
+  std::lock_guard guard(departing_);
+  if (drops_outbound_)
+    drop(one);
+  else if (one.header.to == reach::creation)
+    creation_fence_.begin_creation(one, one.header.collection);
+  else
+    hold(one);
+  creation_fence_.flush([this](const outbound_message& next) { leave(next); });
+}
+
+// Its receiver has the memory, so it waits for none (is_answer).
+void wire_link::send_exposed(pe& here, int destination, const envelope& message, const block_release& memory) {
+  packet_header header{};
+  header.element = message.element;
+  header.collection = message.collection;
+  header.handler = message.handler;
+  header.source = static_cast<std::uint32_t>(here.number());
+  header.destination = destination;
+  header.block_bytes = message.block().bytes;
+  header.to = reach::one_pe;
+  header.kind = payload_kind::block;
+  header.flags = wire_message::is_answer;
+  here.counters().sent_to_others.add();
+  here.counters().sent_to_hosts.add();
+  const bool may_leave = creation_fence_.is_open() || name_creations(header);
+  depart({job_.process_of(destination), header, message.block().block, memory}, may_leave);
+}
+
+void wire_link::deliver_here(int pe, const envelope& message) {
+  if (ending_.load(std::memory_order_relaxed)) return;  // relaxed: dropped there otherwise
+  try {
+    deliver(pe, message);
+  } catch (const std::exception& error) {
+    job_.fail(fmt::format("process {} cannot put a message '{}' into the inbox of PE {}: {}", job_.process(),
+                          handler_table()[message.handler].name, pe, error.what()));
+  }
 }
 
 // False: it has to be held. After the number of a trace.
@@ -276,7 +319,7 @@ void wire_link::try_flush_outbound() {
 }
 
 void wire_link::drop(const outbound_message& one) {
-  if (one.block != nullptr) one.release(one.block);
+  if (one.block != nullptr) one.release.release(one.release.argument != nullptr ? one.release.argument : one.block);
 }
 
 void wire_link::release_answer(void* block) {
@@ -354,7 +397,7 @@ int wire_link::to_child_hosts(const packet_header& header, void* block) {
   for (int i = 0; i < count; ++i) {
     void* const mine =
         block == nullptr || i + 1 == count ? std::exchange(block, nullptr) : copy_of(block, header.block_bytes);
-    post(job_.first_process_of(children[static_cast<std::size_t>(i)]), header, mine, &release_block);
+    post(job_.first_process_of(children[static_cast<std::size_t>(i)]), header, mine, to_arena);
   }
   if (block != nullptr) arena::release(block);
   return count;
@@ -392,6 +435,9 @@ void wire_link::left(wire::peer_number, std::uint64_t trace) {
 // ---- arriving
 
 void* wire_link::memory_for(wire::peer_number from, std::span<const std::byte> header, std::size_t bytes) {
+  std::uint64_t key = 0;
+  if (goes_to_posted_memory(into_posted_memory_, header, key))
+    if (void* const posted = posted_.begin(key, bytes)) return posted;
   try {
     return arena::allocate(bytes);
   } catch (const std::exception& error) {
@@ -443,7 +489,12 @@ std::string wire_link::report() const {
       job_.values().network_bandwidth);
 }
 
-void wire_link::abandoned(void* memory) { arena::release(memory); }
+void wire_link::abandoned(void* memory) { release_arrived(memory); }
+
+// Of a message that will not run.
+void wire_link::release_arrived(void* memory) {
+  if (!posted_.lost(memory)) arena::release(memory);
+}
 
 void wire_link::peer_failed(wire::peer_number peer, const std::string& why) {
   if (!ending_.load(std::memory_order_relaxed)) report_peer_failure(peer, why);  // relaxed: see expect_ends
@@ -467,6 +518,9 @@ void wire_link::report_peer_failure(wire::peer_number peer, const std::string& w
 }
 
 void wire_link::arrived(wire::peer_number from, std::span<const std::byte> bytes, void* body, std::size_t body_bytes) {
+  std::uint64_t key = 0;
+  if (body != nullptr && goes_to_posted_memory(into_posted_memory_, bytes, key)) [[unlikely]]
+    posted_.whole(key, body);
   if (network_.is_immediate()) [[likely]]
     return take_packet(from, bytes, body, body_bytes);
   const std::int64_t due = network_.completion_ns(os::now_ns(), bytes.size() + body_bytes);
@@ -671,7 +725,7 @@ void wire_link::acknowledge_to_parent(std::uint32_t collection, std::uint32_t so
   thanks.collection = collection;
   thanks.source = source;
   std::lock_guard guard(departing_);
-  if (!drops_outbound_) post(parent == root ? creator : job_.first_process_of(parent), thanks, nullptr, nullptr);
+  if (!drops_outbound_) post(parent == root ? creator : job_.first_process_of(parent), thanks, nullptr, {});
 }
 
 void wire_link::creation_acknowledged(const packet_header& thanks) {

@@ -24,6 +24,7 @@
 #include "sched/remote/creation_fence.hpp"
 #include "sched/remote/emulated_link.hpp"
 #include "sched/remote/host_tree.hpp"
+#include "sched/remote/posted_memory.hpp"
 #include "sched/remote/waiting_requests.hpp"
 #include "sched/remote/wire_message.hpp"
 #include "trace/process_trace.hpp"
@@ -56,6 +57,20 @@ class wire_link final : private wire::port_user {
   void send_creation(pe& here, envelope& message);
   /// It lies in the inboxes of this host, too: it may leave.
   void creation_lies_in_inboxes(std::uint32_t collection);
+
+  /// How a block is given back: `release(argument)`, or `release(block)` where that is null.
+  struct block_release {
+    void (*release)(void*) = nullptr;
+    void* argument = nullptr;
+  };
+  /// Sends the answer to a request of another host, whose block is not the message's but exposed: it is given back when
+  /// the wire has read it, by the thread that is at the wire. Counting is the caller's; no trace shows it.
+  void send_exposed(pe& here, int destination, const envelope& message, const block_release& memory);
+  /// Memory of this process for such answers.
+  posted_memory& posted() { return posted_; }
+  /// Into the inbox of a PE of this process, by the thread that is at the wire. Counting is the caller's. Nothing, when
+  /// the job ends.
+  void deliver_here(int pe, const envelope& message);
 
   /// Moves what is under way; on any thread, one at a time, and the others are not kept. True if there was something.
   bool progress() {
@@ -150,7 +165,6 @@ class wire_link final : private wire::port_user {
   std::uint64_t given_back() const;
 
   using packet_header = wire_message;
-  using release_function = void (*)(void* block);
   struct outbound_message;
   struct arrived_message;
   struct postponed_request {
@@ -171,7 +185,7 @@ class wire_link final : private wire::port_user {
   std::uint32_t creations_in_inboxes(std::uint32_t host) const;
   void post(pe& here, int process, packet_header& header, envelope& message);
   void post_to_hosts(pe& here, packet_header& header, envelope& message);
-  void post(int process, const packet_header& header, void* block, release_function release);
+  void post(int process, const packet_header& header, void* block, const block_release& release);
   static void release_answer(void* block);
   void accept_request(int destination, const envelope& message);
   void admit_request(int destination, envelope message);
@@ -186,6 +200,8 @@ class wire_link final : private wire::port_user {
   void try_flush_outbound();
   static bool takes_memory(const packet_header& header);
   static void drop(const outbound_message& one);
+  void depart(const outbound_message& one, bool may_leave);
+  void release_arrived(void* memory);
   void creation_relayed(const packet_header& creation, int children);
   void acknowledge_to_parent(std::uint32_t collection, std::uint32_t source);
   void creation_acknowledged(const packet_header& thanks);
@@ -208,6 +224,7 @@ class wire_link final : private wire::port_user {
   const wire_message_rules rules_;
   const std::vector<service_function> services_;  // by handler
   const std::vector<bool> answer_is_large_;       // by handler
+  const std::vector<bool> into_posted_memory_;    // by handler
   const bool serves_requests_;  // false: each waits for its receiver, as in an order of messages that is recorded
   const std::uint32_t slots_;
   // Of the only link of this process: a block comes back without its owner. Taken by the thread that makes progress.
@@ -232,6 +249,7 @@ class wire_link final : private wire::port_user {
   std::atomic<std::uint64_t> answers_taken_{0};
   std::atomic<bool> delays_{false};     // there are some of the first
   std::atomic<bool> postpones_{false};  // there are some of the second
+  posted_memory posted_;
   std::unique_ptr<wire::port> port_;
   std::jthread failure_report_thread_;  // of the first failure
   std::jthread heartbeat_thread_;

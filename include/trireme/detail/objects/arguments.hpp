@@ -34,6 +34,10 @@ struct local_only {
 
 namespace objects {
 
+/// Its archive owns something besides its block: a message with one that never runs is read to be dropped.
+template <class T>
+inline constexpr bool owns_when_archived = false;
+
 template <class T>
 inline constexpr bool is_local_only = false;
 template <class T>
@@ -68,6 +72,7 @@ struct tuple_facts<std::tuple<T...>> {
       all_plain && sizeof(std::tuple<T...>) <= sched::inline_payload_bytes && alignof(std::tuple<T...>) <= 16;
   /// The bytes of a packed message may be used for several; a tri::shared_buffer counts its users.
   static constexpr bool own_nothing = (std::is_trivially_copyable_v<T> && ...);
+  static constexpr bool any_owns_when_archived = (owns_when_archived<T> || ...);
   /// The bytes mean the same on any host.
   static constexpr bool same_everywhere = all_plain && own_nothing;
   static std::string first_not_serializable() {
@@ -229,10 +234,10 @@ class unpacked_arguments {
   } storage_;
 };
 
-/// Destroys the arguments of a message that will never run. An archive owns nothing besides its block.
+/// Destroys the arguments of a message that will never run. Most archives own nothing besides their block.
 template <class Tuple>
 void drop_arguments(sched::pe&, sched::envelope& message) {
-  if (message.kind == sched::payload_kind::serialized)
+  if (message.kind == sched::payload_kind::serialized && !tuple_facts<Tuple>::any_owns_when_archived)
     arena::release(message.block().block);
   else
     unpacked_arguments<Tuple> last(message);

@@ -21,6 +21,7 @@ class local_collection;
 class move_list;
 struct collection_facts;
 class local_teams;
+class exposed_memories;
 class sequence_numbers;
 template <class Message>
 class reorder_buffer;
@@ -102,6 +103,8 @@ class pe_objects {
   sequence_numbers& multicasts_to();
   reorder_buffer<sched::envelope>& multicasts_from();
   local_teams& teams();
+  /// Zero-copy sends of this PE, and to it.
+  exposed_memories& exposed();
   /// Running number of the single objects that this PE creates for another; 0 is that of no object. One count for each
   /// of them, so that the numbers of the deleted ones there are neighbours (location/number_set.hpp).
   std::uint32_t next_single_for(int pe) { return ++singles_made_[static_cast<std::size_t>(pe)]; }

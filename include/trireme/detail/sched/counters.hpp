@@ -26,28 +26,32 @@ class counter {
 };
 
 // X(name, what it counts)
-#define TRIREME_COUNTERS(X)                                                                                 \
-  X(sent, "messages sent, to itself included")                                                              \
-  X(processed, "messages whose handler has ended")                                                          \
-  X(sent_to_others, "messages sent to other PEs")                                                           \
-  X(sent_to_hosts, "messages handed to the wire")                                                           \
-  X(bytes_copied, "bytes of arguments copied or serialised into messages")                                  \
-  X(forwarded, "messages sent on because their element had moved")                                          \
-  X(multicasts_forwarded, "multicasts of other senders forwarded to PEs")                                   \
-  X(overflowed, "messages that found the receiver's ring full")                                             \
-  X(node_messages, "messages taken from the node queue")                                                    \
-  X(offloaded, "pieces of work handed to the offload thread")                                               \
-  X(board_portions, "times this PE ran chunks of another PE's task on the board")                           \
-  X(seeds_begun, "objects made without a place that began on this PE")                                      \
-  X(seeds_stolen, "seeds taken from another PE of the host")                                                \
-  X(seeds_given, "seeds sent to PEs of other hosts that had none")                                          \
-  X(migrations, "elements that left this PE")                                                               \
-  X(held, "messages kept back: for an element that moves or does not exist, for an object not yet created") \
-  X(released, "messages that were kept back and went on")                                                   \
-  X(remote_answers_done, "answers of other hosts to requests that have run")                                \
-  X(remote_bytes_done, "bytes of messages from other hosts that have run, 64 for each and its block")       \
-  X(remote_copy_bytes_done, "the same of messages to all PEs")                                              \
-  X(sleeps, "times this PE went to sleep")                                                                  \
+#define TRIREME_COUNTERS(X)                                                                                     \
+  X(sent, "messages sent, to itself included")                                                                  \
+  X(processed, "messages whose handler has ended")                                                              \
+  X(sent_to_others, "messages sent to other PEs")                                                               \
+  X(sent_to_hosts, "messages handed to the wire")                                                               \
+  X(zero_copy_bytes_sent, "bytes of zero-copy sends that left for other hosts from the memory of their sender") \
+  X(zero_copy_bytes_received, "bytes of zero-copy sends of other hosts that came into their receiver's memory") \
+  X(zero_copy_bytes_read, "bytes of zero-copy sends that their receiver copied from the sender's memory")       \
+  X(zero_copy_bytes_staged, "bytes of zero-copy sends that the sender had to copy for a process of its host")   \
+  X(bytes_copied, "bytes of arguments copied or serialised into messages")                                      \
+  X(forwarded, "messages sent on because their element had moved")                                              \
+  X(multicasts_forwarded, "multicasts of other senders forwarded to PEs")                                       \
+  X(overflowed, "messages that found the receiver's ring full")                                                 \
+  X(node_messages, "messages taken from the node queue")                                                        \
+  X(offloaded, "pieces of work handed to the offload thread")                                                   \
+  X(board_portions, "times this PE ran chunks of another PE's task on the board")                               \
+  X(seeds_begun, "objects made without a place that began on this PE")                                          \
+  X(seeds_stolen, "seeds taken from another PE of the host")                                                    \
+  X(seeds_given, "seeds sent to PEs of other hosts that had none")                                              \
+  X(migrations, "elements that left this PE")                                                                   \
+  X(held, "messages kept back: for an element that moves or does not exist, for an object not yet created")     \
+  X(released, "messages that were kept back and went on")                                                       \
+  X(remote_answers_done, "answers of other hosts to requests that have run")                                    \
+  X(remote_bytes_done, "bytes of messages from other hosts that have run, 64 for each and its block")           \
+  X(remote_copy_bytes_done, "the same of messages to all PEs")                                                  \
+  X(sleeps, "times this PE went to sleep")                                                                      \
   X(wakes, "times this PE was woken by a doorbell")
 
 struct alignas(64) counter_block {

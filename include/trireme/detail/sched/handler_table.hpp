@@ -55,6 +55,9 @@ struct handler_row {
   /// The answer to such a request is large: the request waits for a slot of the process that serves it.
   bool answer_is_large = false;
   message_role role = message_role::usual;
+  /// A block that comes over the wire goes to the memory that its receiver has posted under the number `element`
+  /// (posted_memory.hpp), if there is such; the handler, and `drop`, find out.
+  bool into_posted_memory = false;
 };
 
 /// Adds a row and returns its number. Before main only.
@@ -65,6 +68,8 @@ std::uint32_t register_handler(handler_function run, std::string name, handler_f
                                bool answer_is_large = false);
 /// Gives a handler that was registered just now another role; returns its number. Before main only.
 std::uint32_t with_role(message_role role, std::uint32_t handler);
+/// The same for handlers whose blocks go to posted memory. Before main only.
+std::uint32_t with_posted_memory(std::uint32_t handler);
 const std::vector<handler_row>& handler_table();
 /// Releases a message that will never run. The caller keeps the envelope.
 void drop_message(pe& here, envelope& message);
