@@ -65,7 +65,8 @@ struct buffer_access {
 
 }  // namespace detail
 
-/// A movable array of `size()` elements, uninitialised unless a value is given.
+/// A movable array of `size()` elements, uninitialised unless a value is given. A contiguous range, so it converts to
+/// std::span.
 template <class T>
 class buffer {
  public:
@@ -102,8 +103,6 @@ class buffer {
   T* end() { return data_ + size_; }
   const T* begin() const { return data_; }
   const T* end() const { return data_ + size_; }
-  operator std::span<T>() { return {data_, size_}; }              // NOLINT(google-explicit-constructor)
-  operator std::span<const T>() const { return {data_, size_}; }  // NOLINT(google-explicit-constructor)
 
   /// A second, independent buffer with the same contents.
   buffer clone() const { return copy_of(std::span<const T>(data_, size_)); }
@@ -144,7 +143,7 @@ auto detail::buffer_access::as(From&& from) {
   return result;
 }
 
-/// A read-only buffer; copies share it.
+/// A read-only buffer; copies share it. Converts to std::span<const T>.
 template <class T>
 class shared_buffer {
  public:
@@ -171,7 +170,6 @@ class shared_buffer {
   const T& operator[](std::size_t i) const { return data_[i]; }
   const T* begin() const { return data_; }
   const T* end() const { return data_ + size_; }
-  operator std::span<const T>() const { return {data_, size_}; }  // NOLINT(google-explicit-constructor)
 
   template <class Archive>
   void save(Archive& archive) const {
