@@ -1,6 +1,6 @@
 // How many ways are there to put n queens on an n x n board? An object for every placement of fewer queens than a
 // number, as in Charm++'s NQueen; each of the last ones counts what is below it in one method.
-#include "searches/queens.hpp"
+#include "searches/placements.hpp"
 
 #include <fmt/format.h>
 

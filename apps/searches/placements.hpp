@@ -22,12 +22,8 @@ void for_next_rows(int n, const queens& at, Use use) {
   for (std::uint32_t free = at.free(n); free != 0; free &= free - 1) use(at.with(free & (~free + 1)));
 }
 
-inline std::int64_t count_solutions(int n, const queens& at) {
-  if (at.rows == n - 1) return at.free(n) != 0 ? 1 : 0;
-  std::int64_t sum = 0;
-  for_next_rows(n, at, [&](const queens& next) { sum += count_solutions(n, next); });
-  return sum;
-}
+/// The number of solutions with these queens, of which there are fewer than n.
+std::int64_t count_solutions(int n, const queens& at);
 
 /// Calls `use` for placements of one or two queens, of which all others are mirror images: each solution below them
 /// counts twice. For n = 1 there are none.
