@@ -14,6 +14,10 @@
 #include "trireme/detail/objects/outstanding_futures.hpp"
 #include "trireme/detail/os/unique_function.hpp"
 
+namespace tri::objects {
+class load_meter;
+}  // namespace tri::objects
+
 #pragma GCC visibility push(default)
 
 namespace tri {
@@ -25,7 +29,6 @@ namespace objects {
 
 class coroutine_owner;
 class element_base;
-class load_meter;
 
 /// A wait of an element with a pending move has ended: checks again whether it can move, after the running method has
 /// ended.

@@ -38,7 +38,7 @@ std::uint64_t checksum(const void* bytes, std::size_t count, std::uint64_t befor
   std::uint64_t lanes[4] = {before + 1, before + 2, before + 3, before + 4};
   std::size_t left = count;
   for (; left >= 32; left -= 32, at += 32)
-    for (int lane = 0; lane < 4; ++lane) lanes[lane] = mixed(lanes[lane], word_at(at + 8 * lane));
+    for (std::size_t lane = 0; lane < 4; ++lane) lanes[lane] = mixed(lanes[lane], word_at(at + 8 * lane));
   for (int lane = 0; left >= 8; left -= 8, at += 8, ++lane) lanes[lane] = mixed(lanes[lane], word_at(at));
   std::uint64_t last = 0;
   if (left != 0) std::memcpy(&last, at, left);

@@ -52,7 +52,7 @@ std::vector<std::string> names_in(const std::string& folder) {
 // Only what a checkpoint puts there: a file of the user's keeps its folder.
 void remove_states(const std::string& states) {
   for (const std::string& name : names_in(states))
-    if (name == "job" || name.starts_with("pe-")) unlink((states + "/" + name).c_str());
+    if (name == "job" || name.starts_with("pe-")) unlink(fmt::format("{}/{}", states, name).c_str());
   rmdir(states.c_str());
 }
 

@@ -76,7 +76,7 @@ struct decider {
   std::uint32_t traced_steps = 0;
 
   balancer::request_number add(reply to) {
-    replies.emplace(next_request, std::move(to));
+    replies.emplace(next_request, to);
     return next_request++;
   }
 };
@@ -202,7 +202,7 @@ void choose_counters(sched::pe& here) {
   for (int pe = 0; pe < here.job().pes(); ++pe) tri::send<&count_events>(pe, names);
 }
 
-void carry_out(std::uint32_t round, bool for_host, std::vector<move_order> orders) {
+void carry_out(std::uint32_t round, bool for_host, const std::vector<move_order>& orders) {
   sched::pe& here = sched::this_pe();
   pe_objects& objects = pe_objects::of(here);
   move_list& moves = service().moves();
@@ -356,10 +356,10 @@ void host_moved(std::uint32_t round, int host, move_counts counts) {
 }
 
 void request(const balance_options& options, reply to) {
-  const auto number = service().decides().add(std::move(to));
+  const auto number = service().decides().add(to);
   step([&](balancer& state, std::int64_t now, auto& out) { state.request(number, options, now, out); });
 }
-void asked_by_program(balance_options options, promise<balance_report> to) { request(options, to); }
+void asked_by_program(const balance_options& options, promise<balance_report> to) { request(options, to); }
 void asked_for_collection(std::uint32_t collection, std::uint32_t handler) {
   request({}, collection_reply{collection, handler});
 }

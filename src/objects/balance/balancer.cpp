@@ -110,7 +110,7 @@ void balancer::ask_all(phase next, actions& out) {
   out.begin_on_hosts = next == phase::hosts;
   missing_count_ = next == phase::hosts ? settings_.hosts : settings_.pes;
   missing_.assign(static_cast<std::size_t>(missing_count_), true);
-  report_.messages_of_pe += 2 * missing_count_;  // of this PE: questions and answers
+  report_.messages_of_pe += std::int64_t{2} * missing_count_;  // of this PE: questions and answers
 }
 
 bool balancer::answered(phase expected, std::uint32_t round, std::int32_t who) {
@@ -187,7 +187,7 @@ void balancer::weigh_hosts(std::int64_t now_ns, actions& out) {
     work += each.work_ns;
     speed += each.speed;
     report_.objects += each.objects;
-    report_.messages_of_pe = std::max(report_.messages_of_pe, 4 * settings_.hosts + each.messages);
+    report_.messages_of_pe = std::max(report_.messages_of_pe, std::int64_t{4} * settings_.hosts + each.messages);
     rates.push_back(each.usual_rate);
   }
   usual_rate_ = median_of(std::move(rates));
@@ -285,7 +285,7 @@ void balancer::order(const named_snapshot& of, const std::vector<balancing::move
     out.orders.push_back({pe, std::move(orders)});
   }
   moving_pes_ = missing_count_;
-  report_.messages_of_pe += 2 * missing_count_;
+  report_.messages_of_pe += std::int64_t{2} * missing_count_;
 }
 
 void balancer::finish(std::int64_t now_ns, actions& out) {

@@ -22,8 +22,7 @@ namespace tri::objects {
 
 class local_collection;
 
-// Hidden: a public header declares it, for a pointer.
-class [[gnu::visibility("hidden")]] load_meter {
+class load_meter {
  public:
   /// Begins to measure on this thread, which is that of `here`.
   explicit load_meter(sched::pe& here);
