@@ -1,5 +1,5 @@
 // Balancing strategies by name. A strategy is a pure function: a snapshot in, moves out; the same snapshot, options and
-// seed give the same moves. README.md has one of a user's own in 20 lines. Any thread.
+// seed give the same moves. docs/user/balancing.md has one of a user's own in 20 lines. Any thread.
 #pragma once
 
 #include "trireme/detail/require_cxx20.hpp"

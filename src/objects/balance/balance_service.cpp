@@ -1,5 +1,4 @@
 #include "objects/balance/balance_service.hpp"
-#include "objects/balance/balance_trace.hpp"
 
 #include <fmt/format.h>
 
@@ -16,6 +15,8 @@
 #include "balance/snapshot_text.hpp"
 #include "config/configuration.hpp"
 #include "config/placement.hpp"
+#include "objects/balance/balance_line.hpp"
+#include "objects/balance/balance_trace.hpp"
 #include "objects/balance/balancer.hpp"
 #include "objects/balance/host_round.hpp"
 #include "objects/balance/load_counters.hpp"
@@ -74,6 +75,7 @@ struct decider {
   std::uint64_t processed_at_period = 0;  // messages of this host, without them
   int written_snapshots = 0;
   std::uint32_t traced_steps = 0;
+  std::uint32_t reported_balancings = 0;
 
   balancer::request_number add(reply to) {
     replies.emplace(next_request, to);
@@ -323,6 +325,10 @@ void perform(const balancer::actions& wanted) {
   if (wanted.taken != nullptr) write_snapshot(*wanted.taken);
   if (here.trace() != nullptr && wanted.taken != nullptr && !wanted.orders.empty()) [[unlikely]]
     trace_balancing(*here.trace(), ++decides.traced_steps, *wanted.taken, wanted.orders);
+  if (wanted.has_balanced && here.job().values().balance_report) {
+    const balancer::actions::answer& any = wanted.answers.back();
+    fmt::print(stderr, "trireme: {}\n", balance_line(++decides.reported_balancings, any.report, any.is_refused));
+  }
   for (const auto& each : wanted.answers) answer(each);
 }
 

@@ -85,6 +85,7 @@ void balancer::begin(std::int64_t now_ns, actions& out) {
   waiting_.erase(waiting_.begin(), others);
   began_ns_ = now_ns;
   report_ = {};
+  is_refused_ = false;
   if (first.for_snapshot)
     ask_all(phase::snapshot, out);
   else if (has_to_pay())
@@ -245,6 +246,7 @@ void balancer::decide(std::int64_t now_ns, actions& out) {
     answer_all(error.what(), {}, out);
     return;
   }
+  is_refused_ = decided.is_refused;
   report_.objects = static_cast<std::int64_t>(snapshot_.loads.objects.size());
   report_.longest_ns = decided.before.longest_ns;
   report_.level_ns = decided.before.level_ns;
@@ -295,9 +297,11 @@ void balancer::finish(std::int64_t now_ns, actions& out) {
 }
 
 void balancer::answer_all(const std::string& error, const std::string& snapshot, actions& out) {
+  out.has_balanced = error.empty() && snapshot.empty();
   for (const asked& each : std::exchange(current_, {})) {
     actions::answer made = answer_to(each.number, error);
     made.report = report_;
+    made.is_refused = is_refused_;
     made.snapshot = snapshot;
     out.answers.push_back(std::move(made));
   }

@@ -55,9 +55,12 @@ class balancer {
     struct answer {
       request_number request = 0;
       balance_report report = {};
+      bool is_refused = false;    ///< the strategy's moves were dropped, as they would have lengthened the makespan
       std::string error = {};     ///< not empty: it failed
       std::string snapshot = {};  ///< of a request for one
     };
+    /// A balancing has ended, or was found not to pay; all `answers` with a report have that of it.
+    bool has_balanced = false;
     std::vector<answer> answers;
   };
 
@@ -123,6 +126,7 @@ class balancer {
   double usual_rate_ = 0.0;  // of all hosts, in the last round
   named_snapshot snapshot_;
   balance_report report_;
+  bool is_refused_ = false;
   std::int64_t began_ns_ = 0;
   std::int64_t moves_began_ns_ = 0;
   std::int32_t moving_pes_ = 0;

@@ -10,7 +10,10 @@
 #include <map>
 #include <random>
 #include <stdexcept>
+#include <utility>
 #include <vector>
+
+#include "objects/balance/balance_line.hpp"
 
 namespace tri::objects {
 namespace {
@@ -48,6 +51,7 @@ struct fake_job {
     }
     for (const auto& each : out.orders) questions.push_back({question::kind::moves, each.pe, out.round, each.orders});
     for (const auto& each : out.answers) answers.push_back(each);
+    if (out.has_balanced) ++balancings;
   }
   template <class Event>
   void step(Event&& event) {
@@ -94,6 +98,7 @@ struct fake_job {
   balancer state;
   std::vector<question> questions;
   std::vector<balancer::actions::answer> answers;
+  std::size_t balancings = 0;
   std::map<std::int32_t, std::int64_t> total_so_far;
   std::map<std::uint64_t, std::int32_t> placed;
   std::int64_t now = 0;
@@ -113,6 +118,68 @@ TEST(balancer, moves_elements_and_reports) {
   EXPECT_EQ(job.answers[0].report.predicted_ns, 10'000.0);
   EXPECT_TRUE(job.state.is_idle());
   EXPECT_EQ(job.state.describe(), "");
+}
+
+// Moves that would lengthen the makespan are dropped, and the answer says so.
+TEST(balancer, harmful_moves_are_dropped) {
+  balancing::add_strategy(
+      {"all_to_last", "the worst", [](const balancing::snapshot& of, const balancing::strategy_options&) {
+         const auto last = static_cast<std::int32_t>(of.pes.size()) - 1;
+         std::vector<balancing::move> moves;
+         for (std::uint32_t object = 0; object < of.objects.size(); ++object)
+           if (of.objects[object].pe != last) moves.push_back({object, of.objects[object].pe, last});
+         return balancing::decided_moves(std::move(moves));
+       }});
+  fake_job job({{2000, 3000}, {4000}});
+  job.request(1, by("all_to_last"));
+  job.answer_all();
+  ASSERT_EQ(job.answers.size(), 1U);
+  EXPECT_TRUE(job.answers[0].is_refused);
+  EXPECT_EQ(job.answers[0].report.moved, 0);
+  EXPECT_TRUE(job.placed.empty());
+  job.request(2, by("greedy"));
+  job.answer_all();
+  EXPECT_FALSE(job.answers[1].is_refused);
+}
+
+// What ends with an error, or is a mere snapshot, is no balancing.
+TEST(balancer, reports_balancings_alone) {
+  fake_job job({{2000, 3000}, {4000}});
+  const auto ends_as_balancing = [&] {
+    const std::size_t before = job.balancings;
+    job.answer_all();
+    return job.balancings > before;
+  };
+  job.request(1, by("greedy"));
+  EXPECT_TRUE(ends_as_balancing());
+  job.request(2, by("greedy", true));
+  EXPECT_TRUE(ends_as_balancing());
+  job.request(3, by("curve"));  // there are no coordinates
+  EXPECT_FALSE(ends_as_balancing());
+  job.step([&](auto& out) { job.state.request_snapshot(4, ++job.now, out); });
+  EXPECT_FALSE(ends_as_balancing());
+}
+
+TEST(balance_line, says_what_a_balancing_did) {
+  balance_report report;
+  report.strategy = "refine";
+  report.objects = 64;
+  report.moved = 12;
+  report.longest_ns = 34.5e6;
+  report.level_ns = 30e6;
+  report.predicted_ns = 31e6;
+  report.took_ns = 250'000;
+  EXPECT_EQ(balance_line(3, report, false),
+            "load balancing 3: refine, 12 of 64 objects moved; longest PE 34.500 ms, level 30.000 ms, "
+            "expected 31.000 ms; took 0.250 ms");
+  report.moved = 0;
+  report.waiting = 2;
+  report.withdrawn = 1;
+  EXPECT_THAT(
+      balance_line(3, report, true),
+      HasSubstr("0 of 64 objects moved, 2 wait, 1 withdrawn (its moves would have made the longest PE longer);"));
+  report.strategy = "";
+  EXPECT_EQ(balance_line(4, report, false), "load balancing 4: not worth it; longest PE 34.500 ms, level 30.000 ms");
 }
 
 TEST(balancer, names_what_it_waits_for) {
