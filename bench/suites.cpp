@@ -57,6 +57,7 @@ registry all_suites(const suite_options& options) {
   append(balance, seed_rows());
   append(balance, checkpoint_rows(options.program));
   append(balance, balanced_program_rows(options.program));
+  append(balance, watched_rows(options.program));
 
   registry known;
   known.add({.name = "messages", .description = "messages and entry methods between PEs", .rows = std::move(messages)});
