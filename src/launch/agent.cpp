@@ -14,6 +14,7 @@
 #include <optional>
 #include <span>
 #include <system_error>
+#include <utility>
 
 #include "config/variable_names.hpp"
 #include "launch/host_link.hpp"
@@ -48,7 +49,9 @@ int number_of(const link_message& message, std::size_t word) {
 
 class agent final : public process_events {
  public:
-  agent() : link_(os::unique_fd(dup_of(STDIN_FILENO)), os::unique_fd(dup_of(STDOUT_FILENO))) {}
+  explicit agent(figures_source figures)
+      : figures_(std::move(figures)),
+        link_(os::unique_fd(dup_of(STDIN_FILENO)), os::unique_fd(dup_of(STDOUT_FILENO))) {}
 
   int run() {
     while (phase_ != phase::over) {
@@ -152,6 +155,11 @@ class agent final : public process_events {
       case link_kind::output_taken:
         output_on_its_way_ -= message.number;
         return;
+      case link_kind::figures:
+        return link_.send({.kind = link_kind::figures,
+                           .process = message.process,
+                           .number = message.number,
+                           .text = figures_(message.process, message.text)});
       case link_kind::end:
         return finish();
       default:
@@ -235,6 +243,7 @@ class agent final : public process_events {
   }
 
   static constexpr std::int64_t ns_of_ms = 1'000'000;
+  figures_source figures_;
   launcher_mode mode_;
   host_link link_;
   local_job job_;
@@ -251,9 +260,9 @@ class agent final : public process_events {
 
 }  // namespace
 
-int run_agent() {
+int run_agent(figures_source figures) {
   prctl(PR_SET_PDEATHSIG, SIGTERM);  // of the remote shell's other half
-  return agent().run();
+  return agent(std::move(figures)).run();
 }
 
 }  // namespace tri::launch

@@ -3,9 +3,15 @@
 // is gone or silent for too long, it ends them all.
 #pragma once
 
+#include <functional>
+#include <string>
+
 namespace tri::launch {
 
+// The answer to a question of a watcher (watchers.hpp), by its number; called between two events.
+using figures_source = std::function<std::string(int watcher, const std::string& question)>;
+
 // Speaks on standard input and output. Returns the exit status.
-int run_agent();
+int run_agent(figures_source figures);
 
 }  // namespace tri::launch

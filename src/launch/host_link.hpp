@@ -18,7 +18,7 @@
 
 namespace tri::launch {
 
-inline constexpr int link_version = 1;
+inline constexpr int link_version = 2;
 
 enum class link_kind : std::uint16_t {
   // From the launcher.
@@ -41,8 +41,11 @@ enum class link_kind : std::uint16_t {
   stopped,       // process, number = 1: stopped, 0: continues
   printed,       // process, number = 1: on standard error; text, empty at the end
   ended,         // nothing is left, and all that was printed has been sent
+  // Of those who watch the job (watchers.hpp): questions to the agents, and their answers.
+  figures,
+  host_state,  // from the launcher to a watcher
   // From both.
-  heartbeat
+  heartbeat  // the last one: there are no others
 };
 
 struct link_message {

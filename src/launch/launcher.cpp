@@ -24,6 +24,7 @@
 #include "launch/nonblocking_output.hpp"
 #include "launch/peer_timeouts.hpp"
 #include "launch/remote_host.hpp"
+#include "launch/watchers.hpp"
 #include "os/child_process.hpp"
 #include "os/clock.hpp"
 #include "os/process_tree.hpp"
@@ -100,6 +101,7 @@ class launcher final : public process_events {
   peer_timeouts timeouts_;           // by process: stopped by a signal
   std::int64_t last_report_ns_ = 0;  // when we last sent to the agents
   std::vector<remote_host*> hosts_;  // of groups_, when there are several hosts
+  std::optional<watchers> watchers_;
   nonblocking_output output_{STDOUT_FILENO};
   std::optional<nonblocking_output> error_;  // none: the same as output_
   std::map<std::pair<int, bool>, labelled_output> labels_;
@@ -138,9 +140,13 @@ void launcher::start_on_hosts() {
     job.count = machines_.processes_of(machine);
     auto host = std::make_unique<remote_host>(
         job, mode_, *this, [this, machine](const std::string& text) { monitor_.machine_failed(machine, text); });
+    host->give_figures_to([this, machine](const link_message& answer) {
+      if (watchers_) watchers_->answered(machine, answer);
+    });
     hosts_.push_back(host.get());
     groups_.push_back(std::move(host));
   }
+  watchers_.emplace(hosts_);
 }
 
 void launcher::start_here() {
@@ -189,11 +195,13 @@ int launcher::wait_ms() const {
 void launcher::step() {
   std::vector<pollfd> watched{{mode_.signals(), POLLIN, 0}};
   for (const auto& each : groups_) each->watch(watched);
+  if (watchers_) watchers_->watch(watched);
   watch_outputs(watched);
   if (poll(watched.data(), watched.size(), wait_ms()) < 0 && errno != EINTR)
     fail("cannot wait for the processes of the job");
   take_signals();
   for (const auto& each : groups_) each->collect();
+  if (watchers_) watchers_->serve(os::now_ns());
   write_outputs();
   read_outputs();
   keep_time();

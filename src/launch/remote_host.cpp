@@ -204,6 +204,9 @@ void remote_host::handle(const link_message& message) {
     case link_kind::printed:
       unacknowledged_[message.number != 0 ? 1 : 0] += static_cast<std::int64_t>(message.text.size());
       return events_.printed(checked_process(message), message.number != 0, message.text);
+    case link_kind::figures:
+      if (take_figures_) take_figures_(message);
+      return;
     case link_kind::ended:
       ending_ = true;
       return give_up("");

@@ -7,6 +7,7 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "launch/host_link.hpp"
@@ -52,6 +53,15 @@ class remote_host final : public host_processes {
   void send_heartbeat() { say({.kind = link_kind::heartbeat}); }
   void give_up(const std::string& text);  // it has been silent for too long
 
+  // For those who watch the job: its name, its first process and how many it has, and a question to its agent.
+  const std::string& name() const { return job_.host; }
+  std::pair<int, int> processes() const { return {job_.first, job_.count}; }
+  void ask_figures(int watcher, std::int64_t number, const std::string& text) {
+    if (greeted_) say({.kind = link_kind::figures, .process = watcher, .number = number, .text = text});
+  }
+  // Called with each answer.
+  void give_figures_to(std::function<void(const link_message&)> take) { take_figures_ = std::move(take); }
+
  private:
   void say(const link_message& message);
   void read_errors();
@@ -65,6 +75,7 @@ class remote_host final : public host_processes {
   remote_job job_;
   process_events& events_;
   std::function<void(const std::string&)> failed_;
+  std::function<void(const link_message&)> take_figures_;
   std::string token_;
   pid_t shell_ = -1;
   std::optional<int> shell_status_;             // its wait status

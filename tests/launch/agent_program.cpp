@@ -6,7 +6,7 @@
 
 int main() {
   try {
-    return tri::launch::run_agent();
+    return tri::launch::run_agent([](int, const std::string&) { return std::string(); });
   } catch (const std::exception& problem) {
     std::fprintf(stderr, "agent: %s\n", problem.what());
     return 1;

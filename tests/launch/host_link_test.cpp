@@ -74,8 +74,8 @@ TEST(host_link, random_bytes_are_read_or_refused) {
 }
 
 TEST(host_link, greetings_find_each_other_behind_what_a_login_prints) {
-  EXPECT_EQ(greeting_of_launcher("abc"), "trireme-launcher 1 abc\n");
-  EXPECT_EQ(token_of_greeting("trireme-launcher 1 abc"), "abc");
+  EXPECT_EQ(greeting_of_launcher("abc"), "trireme-launcher 2 abc\n");
+  EXPECT_EQ(token_of_greeting("trireme-launcher 2 abc"), "abc");
   const std::string chatter = "Welcome to trireme-agent 9!\nabc\n";
   const std::string whole = chatter + greeting_of_agent("abc") + "rest";
   std::string bytes;
@@ -91,8 +91,8 @@ TEST(host_link, greetings_find_each_other_behind_what_a_login_prints) {
 }
 
 TEST(host_link, another_version_is_named) {
-  EXPECT_EQ(refusal_of([] { token_of_greeting("trireme-launcher 2 abc"); }),
-            "the launcher speaks version '2' of the protocol between hosts instead of 1; install the same version of "
+  EXPECT_EQ(refusal_of([] { token_of_greeting("trireme-launcher 3 abc"); }),
+            "the launcher speaks version '3' of the protocol between hosts instead of 2; install the same version of "
             "Trireme on both");
   EXPECT_THAT(refusal_of([] { token_of_greeting("hello"); }), HasSubstr("no launcher is at the other end"));
   std::string bytes = "trireme-agent 12 abc\n";

@@ -7,6 +7,7 @@
 #include "command_line.hpp"
 #include "launch/agent.hpp"
 #include "subcommands.hpp"
+#include "top/agent_figures.hpp"
 
 namespace tri::tools {
 
@@ -21,7 +22,9 @@ int agent_command(int argc, char** argv) {
                stderr);
     return usage_status;
   }
-  return launch::run_agent();
+  agent_figures figures;
+  return launch::run_agent(
+      [&figures](int watcher, const std::string& question) { return figures.answer(watcher, question); });
 }
 
 }  // namespace tri::tools

@@ -1,9 +1,12 @@
 // `trireme top`: watches a running job from outside.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <cstdio>
+#include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <stdexcept>
@@ -15,6 +18,7 @@
 #include "top/job_figures.hpp"
 #include "top/job_finder.hpp"
 #include "top/job_text.hpp"
+#include "top/job_watch.hpp"
 #include "top/screen.hpp"
 #include "top/web_server.hpp"
 
@@ -26,6 +30,9 @@ constexpr int not_there_status = 1;
 constexpr const char* footer =
     "JOB is the pid of any process of the job, or of the one that started it (`trireme run`, mpirun). Without it the\n"
     "only job of yours on this host is shown; where there are several, they are listed.\n"
+    "\n"
+    "A job on several hosts (trireme run --hosts) is watched where its launcher runs, which asks the agents of the\n"
+    "other hosts.\n"
     "\n"
     "Figures are read from the job's shared memory. Nothing is sent to it, nothing in it stops or slows down. Only "
     "the\n"
@@ -57,6 +64,11 @@ struct request {
   std::uint16_t port = 0;  // 0: any
 };
 
+std::optional<live::job_kind> kind_of(const request& wanted) {
+  if (wanted.kind.empty()) return std::nullopt;
+  return wanted.kind == "mpi" ? live::job_kind::mpi : live::job_kind::objects;
+}
+
 int list(const found_jobs& found, bool as_json) {
   for (const std::string& each : found.problems) fmt::print(stderr, "trireme top: {}\n", each);
   if (as_json)
@@ -69,45 +81,56 @@ int list(const found_jobs& found, bool as_json) {
 }
 
 // Null: the reason is printed.
-std::optional<live_job> only_job(std::optional<live::job_kind> kind) {
-  found_jobs found = find_jobs(kind);
-  if (found.jobs.size() == 1) return std::move(found.jobs.front());
+std::unique_ptr<job_watch> only_job(const request& wanted) {
+  found_jobs found = find_jobs(kind_of(wanted));
+  const std::vector<pid_t> launchers = find_launchers();
+  const bool one_launcher = launchers.size() == 1 && std::all_of(found.jobs.begin(), found.jobs.end(), [&](auto& job) {
+                              return is_started_by(job, launchers.front());
+                            });
+  if (one_launcher)
+    if (std::unique_ptr<job_watch> watch = watch_launched(launchers.front(), wanted.kind)) return watch;
+  if (found.jobs.size() == 1 && launchers.empty()) return std::make_unique<local_watch>(std::move(found.jobs.front()));
   for (const std::string& each : found.problems) fmt::print(stderr, "trireme top: {}\n", each);
-  if (found.jobs.empty())
+  if (found.jobs.empty() && launchers.empty()) {
     fmt::print(stderr, "trireme top: no job of yours runs on this host{}\n",
                found.problems.empty() ? "" : " that can be watched");
-  else
-    fmt::print(stderr, "{}trireme top: {} jobs run here: choose one, as in `trireme top {}`\n", list_of(found.jobs),
-               found.jobs.size(), found.jobs.front().number());
-  return std::nullopt;
+    return nullptr;
+  }
+  if (!found.jobs.empty()) fmt::print(stderr, "{}", list_of(found.jobs));
+  if (!launchers.empty()) fmt::print(stderr, "launchers of jobs on several hosts: {}\n", fmt::join(launchers, ", "));
+  fmt::print(stderr, "trireme top: {} jobs run here: choose one, as in `trireme top {}`\n",
+             launchers.empty() ? std::to_string(found.jobs.size()) : "several",
+             found.jobs.empty() ? launchers.front() : found.jobs.front().number());
+  return nullptr;
 }
 
 // Prints until the job ends, or once.
-int print(const live_job& job, const request& wanted) {
-  job_reading before = job_reading::take(job, nullptr);
+int print(job_watch& job, const request& wanted) {
+  job.next();
   while (true) {
     std::this_thread::sleep_for(std::chrono::duration<double>(wanted.interval_s));
-    const bool ended = has_ended(job);
-    job_reading now = job_reading::take(job, &before);
-    const job_figures figures = figures_between(job, before, now);
-    if (wanted.as_json)
-      fmt::print("{}\n", to_json(job, figures).dump(wanted.once ? 2 : -1));
-    else
-      fmt::print("{}", to_text(job, figures));
+    const bool had_ended = job.has_ended();
+    const job_figures figures = job.next();
+    const bool ended = had_ended || job.has_ended();
+    const bool nothing_is_left = ended && figures.rows.empty();  // of a job that is watched through its launcher
+    if (wanted.as_json && !nothing_is_left)
+      fmt::print("{}\n", to_json(figures).dump(wanted.once ? 2 : -1));
+    else if (!nothing_is_left)
+      fmt::print("{}", to_text(figures));
     std::fflush(stdout);
     if (std::ferror(stdout) != 0) return not_there_status;  // main reports it
     if (ended) fmt::print(stderr, "trireme top: job {} has ended\n", job.number());
     if (wanted.once || ended) return 0;
-    before = std::move(now);
   }
 }
 
 int top(const request& wanted) {
-  std::optional<live::job_kind> kind;
-  if (!wanted.kind.empty()) kind = wanted.kind == "mpi" ? live::job_kind::mpi : live::job_kind::objects;
-  if (wanted.lists) return list(find_jobs(kind), wanted.as_json);
-  std::optional<live_job> job = wanted.job == 0 ? only_job(kind) : job_of(wanted.job, kind);
-  if (!job) return not_there_status;
+  if (wanted.lists) return list(find_jobs(kind_of(wanted)), wanted.as_json);
+  std::unique_ptr<job_watch> job;
+  if (wanted.job != 0) job = watch_launched(wanted.job, wanted.kind);
+  if (job == nullptr)
+    job = wanted.job == 0 ? only_job(wanted) : std::make_unique<local_watch>(job_of(wanted.job, kind_of(wanted)));
+  if (job == nullptr) return not_there_status;
   if (wanted.serves) {
     serve_page(*job, wanted.interval_s, wanted.port);
     fmt::print("job {} has ended\n", job->number());

@@ -55,7 +55,7 @@ std::vector<Value> column_of_handlers(Value handler_row::*column) {
 void release_block(void* block) { arena::release(block); }
 constexpr wire_link::block_release to_arena{.release = &release_block, .argument = nullptr};
 
-// Of a header that nobody has looked at: whether its body may go to posted memory, and under which key.
+// Of a header that was not checked yet: whether its body may go to posted memory, and under which key.
 bool goes_to_posted_memory(const std::vector<bool>& handlers, std::span<const std::byte> header, std::uint64_t& key) {
   if (header.size() < wire_message::fixed_bytes) return false;
   std::uint32_t handler = 0;

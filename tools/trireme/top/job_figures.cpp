@@ -138,11 +138,11 @@ row_figures figures_of(const live_process& process, const live::row& row, const 
 }
 
 // What was taken out of an inbox is published now and then only. But no more can wait than are in flight in all.
-void bound_queues(const live_job& job, std::vector<row_figures>& rows) {
-  if (static_cast<int>(job.processes.size()) < job.page().processes) return;
+void bound_queues(job_figures& all) {
+  if (static_cast<int>(all.rows.size()) < all.facts.rows) return;
   std::uint64_t sent = 0;
   std::uint64_t processed = 0;
-  for (const row_figures& each : rows) {
+  for (const row_figures& each : all.rows) {
     const auto of = [&](const char* name) {
       const auto found = each.totals.find(name);
       return found == each.totals.end() ? 0 : found->second;
@@ -151,7 +151,7 @@ void bound_queues(const live_job& job, std::vector<row_figures>& rows) {
     processed += of("processed");
   }
   const std::uint64_t in_flight = sent > processed ? sent - processed : 0;  // not all were read at once
-  for (row_figures& each : rows) each.queue = std::min(each.queue, in_flight);
+  for (row_figures& each : all.rows) each.queue = std::min(each.queue, in_flight);
 }
 
 }  // namespace
@@ -171,29 +171,54 @@ job_reading job_reading::take(const live_job& job, const job_reading* before) {
   return made;
 }
 
+job_facts facts_of(const live_job& job) {
+  const live::page& page = job.page();
+  return {.number = job.number(),
+          .kind = page.kind,
+          .program = job.program(),
+          .processes = page.processes,
+          .hosts = page.hosts,
+          .rows = page.rows_of_job,
+          .age_s = static_cast<double>(os::ticks() - page.began_ticks) * page.ns_per_tick * 1e-9};
+}
+
 job_figures figures_between(const live_job& job, const job_reading& before, const job_reading& after) {
   job_figures made;
   made.seconds = static_cast<double>(after.ns - before.ns) * 1e-9;
-  made.age_s = static_cast<double>(os::ticks() - job.page().began_ticks) * job.page().ns_per_tick * 1e-9;
+  made.facts = facts_of(job);
   for (std::size_t i = 0; i < job.processes.size(); ++i) {
     const live_process& process = *job.processes[i];
     if (process.has_ended()) ++made.ended_processes;
     for (std::size_t j = 0; j < process.rows().size(); ++j) {
       const row_reading& now = after.rows[i][j];
       row_figures row = figures_of(process, process.rows()[j], before.rows[i][j], now, made.seconds);
-      row.process = static_cast<int>(i);
+      row.process = process.page().process;
       if (made.seconds > 0)
         for (const auto& [source, count] : now.senders)
           made.messages[{source, row.number}] += static_cast<double>(count) / made.seconds;
       made.rows.push_back(std::move(row));
     }
     const double cpus = made.seconds > 0 ? (after.processes[i].cpu_s - before.processes[i].cpu_s) / made.seconds : 0;
-    made.processes.push_back({after.processes[i].arena_bytes, after.processes[i].resident_bytes, std::max(cpus, 0.0)});
+    made.processes.push_back({.process = process.page().process,
+                              .pid = process.pid(),
+                              .host = process.page().host,
+                              .arena_bytes = after.processes[i].arena_bytes,
+                              .arena_limit_bytes = process.arena_limit_bytes(),
+                              .resident_bytes = after.processes[i].resident_bytes,
+                              .cpus = std::max(cpus, 0.0),
+                              .has_ended = process.has_ended(),
+                              .is_lost = false});
   }
-  bound_queues(job, made.rows);
-  std::sort(made.rows.begin(), made.rows.end(),
-            [](const row_figures& one, const row_figures& other) { return one.number < other.number; });
+  finish_added(made);
   return made;
+}
+
+void finish_added(job_figures& all) {
+  bound_queues(all);
+  std::sort(all.rows.begin(), all.rows.end(),
+            [](const row_figures& one, const row_figures& other) { return one.number < other.number; });
+  std::sort(all.processes.begin(), all.processes.end(),
+            [](const process_figures& one, const process_figures& other) { return one.process < other.process; });
 }
 
 double job_figures::imbalance() const {

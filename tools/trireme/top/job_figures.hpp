@@ -42,7 +42,7 @@ class job_reading {
 
 struct row_figures {
   std::int32_t number = 0;
-  int process = 0;  // place in live_job::processes
+  int process = 0;  // in the job
   bool is_idle = false;
   // parts of the time between the readings
   double busy = 0;
@@ -60,23 +60,54 @@ struct row_figures {
 };
 
 struct process_figures {
+  int process = 0;  // in the job
+  pid_t pid = 0;    // 0: not known
+  int host = 0;
   std::uint64_t arena_bytes = 0;
+  std::uint64_t arena_limit_bytes = 0;
   std::uint64_t resident_bytes = 0;
   double cpus = 0;  // processor time per second
+  bool has_ended = false;
+  bool is_lost = false;  // with its host
+};
+
+/// What the job is.
+struct job_facts {
+  pid_t number = 0;
+  live::job_kind kind = live::job_kind::objects;
+  std::string program;
+  int processes = 0;
+  int hosts = 0;
+  int rows = 0;
+  double age_s = 0;
+};
+
+/// A host of a job that is watched through its launcher.
+struct host_figures {
+  std::string name;
+  bool is_lost = false;  // its launcher has lost it, and ends the job
+  bool answers = false;
+  double silent_s = 0;  // since its agent was heard of
+  int first_process = 0;
+  int processes = 0;
 };
 
 struct job_figures {
+  job_facts facts;
   double seconds = 0;  // between the readings
-  double age_s = 0;    // of the job
   std::vector<row_figures> rows;
-  std::vector<process_figures> processes;
+  std::vector<process_figures> processes;                            // those that are known of
+  std::vector<host_figures> hosts;                                   // through the launcher; otherwise empty
   std::map<std::pair<std::int32_t, std::int32_t>, double> messages;  // per second, from and to
   int ended_processes = 0;
 
   /// Largest part of the time that a row was busy over the mean; 1 when all did the same.
   double imbalance() const;
 };
+job_facts facts_of(const live_job& job);
 job_figures figures_between(const live_job& job, const job_reading& before, const job_reading& after);
+/// After the figures of several hosts were added up: in the order of their numbers, and what only all of them show.
+void finish_added(job_figures& all);
 
 /// Whether every process of it that was found has ended.
 bool has_ended(const live_job& job);

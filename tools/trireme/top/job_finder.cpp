@@ -72,6 +72,11 @@ found_jobs find_jobs(std::optional<live::job_kind> kind) {
   return found;
 }
 
+bool is_started_by(const live_job& job, pid_t process) {
+  return std::any_of(job.processes.begin(), job.processes.end(),
+                     [&](const auto& each) { return descends_from(each->pid(), process); });
+}
+
 live_job job_of(pid_t pid, std::optional<live::job_kind> kind) {
   struct stat facts {};
   if (stat(fmt::format("/proc/{}", pid).c_str(), &facts) != 0)
@@ -82,9 +87,7 @@ live_job job_of(pid_t pid, std::optional<live::job_kind> kind) {
   found_jobs found = find_jobs(kind);
   std::vector<live_job> fitting;
   for (live_job& each : found.jobs)
-    if (std::any_of(each.processes.begin(), each.processes.end(),
-                    [&](const auto& process) { return descends_from(process->pid(), pid); }))
-      fitting.push_back(std::move(each));
+    if (is_started_by(each, pid)) fitting.push_back(std::move(each));
   if (fitting.size() == 1) return std::move(fitting.front());
   if (fitting.size() == 2 && fitting[0].number() == fitting[1].number())
     throw std::runtime_error(fmt::format(

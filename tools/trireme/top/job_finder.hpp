@@ -31,6 +31,8 @@ struct found_jobs {
 /// `kind`: only of this.
 found_jobs find_jobs(std::optional<live::job_kind> kind);
 
+/// Whether the process has started the job, or is one of it.
+bool is_started_by(const live_job& job, pid_t process);
 /// The job of a process: of one of its own, or of one that started it, such as `trireme run`. Throws
 /// std::runtime_error with a text for the user.
 live_job job_of(pid_t pid, std::optional<live::job_kind> kind);

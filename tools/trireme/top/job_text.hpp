@@ -14,9 +14,11 @@ struct job_view {
   std::vector<std::string> rows;
 };
 /// `busiest_first`: else by number.
-job_view view_of(const live_job& job, const job_figures& figures, bool busiest_first);
-std::string to_text(const live_job& job, const job_figures& figures);
-nlohmann::json to_json(const live_job& job, const job_figures& figures);
+job_view view_of(const job_figures& figures, bool busiest_first);
+std::string to_text(const job_figures& figures);
+nlohmann::json to_json(const job_figures& figures);
+/// Adds what to_json has made on another host. False: it is something else; then `all` is unchanged.
+bool add_json(const nlohmann::json& figures, job_figures& all);
 
 /// One line for each job, below a line with the columns.
 std::string list_of(const std::vector<live_job>& jobs);

@@ -6,6 +6,6 @@ namespace tri::tools {
 
 bool has_screen() { return false; }
 
-bool watch(const live_job&, double) { throw std::runtime_error("built without ncurses"); }
+bool watch(job_watch&, double) { throw std::runtime_error("built without ncurses"); }
 
 }  // namespace tri::tools

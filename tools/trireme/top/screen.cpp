@@ -96,22 +96,19 @@ bool take_key(int key, view_state& state) {
 
 bool has_screen() { return true; }
 
-bool watch(const live_job& job, double interval_s) {
+bool watch(job_watch& job, double interval_s) {
   const curses_session session;
   view_state state;
-  job_reading before = job_reading::take(job, nullptr);
-  job_figures figures = figures_between(job, before, before);
-  while (!state.quits && !has_ended(job)) {
-    draw(view_of(job, figures, state.busiest_first), state);
+  job_figures figures = job.next();
+  while (!state.quits && !job.has_ended()) {
+    draw(view_of(figures, state.busiest_first), state);
     timeout(static_cast<int>(interval_s * 1000));
     const int key = getch();
     if (key != ERR && take_key(key, state)) continue;
     if (key == ERR && isatty(STDIN_FILENO) == 0) break;  // the terminal is gone
-    job_reading now = job_reading::take(job, &before);
-    figures = figures_between(job, before, now);
-    before = std::move(now);
+    figures = job.next();
   }
-  return has_ended(job);
+  return job.has_ended();
 }
 
 }  // namespace tri::tools

@@ -131,8 +131,11 @@ function show(figures) {
   const job = figures.job, state = byId("state");
   document.title = "trireme top " + job.number;
   byId("job").textContent = "job " + job.number + ": " + job.program;
+  const away = figures.hosts.filter(host => host.state !== "answers");
   state.textContent = job.processes + " processes, " + job.rows + (job.kind === "mpi" ? " ranks" : " PEs") + ", running for " +
     job.age_s.toFixed(0) + " s; busiest " + figures.imbalance.toFixed(2) + " of the mean" +
+    away.map(host => host.state === "lost" ? "; host " + host.name + " is lost" :
+      "; host " + host.name + " does not answer, for " + host.silent_s.toFixed(1) + " s").join("") +
     (figures.has_ended ? "; the job has ended" : "");
   state.classList.toggle("ended", figures.has_ended);
   if (figures.interval_s > 0) history.push(figures);

@@ -161,25 +161,25 @@ class web_server {
 
 }  // namespace
 
-void serve_page(const live_job& job, double interval_s, std::uint16_t port) {
+void serve_page(job_watch& job, double interval_s, std::uint16_t port) {
   web_server server(port, interval_s);
   fmt::print("{}\n", server.address());
   std::fflush(stdout);
   const auto interval_ns = static_cast<std::int64_t>(interval_s * 1e9);
   std::uint64_t look = 0;
-  const auto show = [&](const job_reading& before, const job_reading& now, bool ended) {
-    nlohmann::json figures = to_json(job, figures_between(job, before, now));
+  const auto show = [&](const job_figures& now, bool ended) {
+    nlohmann::json figures = to_json(now);
     figures["look"] = ++look;
     figures["has_ended"] = ended;
     server.show(figures.dump());
   };
-  job_reading before = job_reading::take(job, nullptr);
-  show(before, before, false);
-  while (!has_ended(job)) {
+  job_figures now = job.next();
+  show(now, false);
+  while (!job.has_ended()) {
     server.serve(interval_ns);
-    job_reading now = job_reading::take(job, &before);
-    show(before, now, has_ended(job));
-    before = std::move(now);
+    job_figures next = job.next();
+    if (!next.rows.empty()) now = std::move(next);  // nothing is left of a job that was watched through its launcher
+    show(now, job.has_ended());
   }
   server.serve(std::max(show_end_for_ns, 2 * interval_ns));
 }

@@ -6,12 +6,12 @@
 #include <cstdint>
 #include <string>
 
-#include "top/job_finder.hpp"
+#include "top/job_watch.hpp"
 
 namespace tri::tools {
 
 /// Prints the address of the page, then serves it until the job has ended and the page has shown that, or an interrupt.
 /// `port` 0: any that is free. Throws std::system_error when the port cannot be had.
-void serve_page(const live_job& job, double interval_s, std::uint16_t port);
+void serve_page(job_watch& job, double interval_s, std::uint16_t port);
 
 }  // namespace tri::tools
