@@ -43,19 +43,29 @@ class archive_error : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-/// Writes into one growing block.
+/// Writes into one growing block, or in place into room that another has.
 class output_archive {
  public:
   using is_saving = std::true_type;
   using is_loading = std::false_type;
+  class outside_room {
+   public:
+    /// Room for at least so many bytes, with those written so far at its begin; sets for how many.
+    virtual char* enlarge(std::size_t least, std::size_t& capacity) = 0;
+
+   protected:
+    ~outside_room() = default;
+  };
   struct contents {
     void* block;  // never null: an archive of nothing still needs a block to own
     std::size_t bytes;
   };
 
   output_archive() = default;
+  /// The room lives as long; take() gives a place in it, which is not a block to release.
+  explicit output_archive(outside_room& room) : room_(&room) {}
   ~output_archive() {
-    if (block_ != nullptr) arena::release(block_);
+    if (block_ != nullptr && room_ == nullptr) arena::release(block_);
   }
   output_archive(const output_archive&) = delete;
   output_archive& operator=(const output_archive&) = delete;
@@ -106,7 +116,9 @@ class output_archive {
 
  private:
   char* reserve(std::size_t more) {
-    if (more > capacity_ - size_) {
+    if (more > capacity_ - size_ && room_ != nullptr) {
+      block_ = room_->enlarge(size_ + more, capacity_);
+    } else if (more > capacity_ - size_) {
       const std::size_t doubled = 2 * capacity_ + 256;
       const std::size_t wanted = size_ + more > doubled ? size_ + more : doubled;
       auto* const larger = static_cast<char*>(arena::allocate(wanted));
@@ -123,7 +135,8 @@ class output_archive {
   char* block_ = nullptr;
   std::size_t size_ = 0;
   std::size_t capacity_ = 0;
-  std::size_t least_ = 0;  // bytes that the sizes in it require
+  std::size_t least_ = 0;         // bytes that the sizes in it require
+  outside_room* room_ = nullptr;  // null: the block is ours
   struct shared_objects;
   std::shared_ptr<shared_objects> shared_;  // when there are any
 };

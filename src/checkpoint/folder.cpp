@@ -23,7 +23,7 @@
 namespace tri::checkpoint_files {
 namespace {
 
-constexpr std::string_view states_prefix = "states-";
+constexpr std::string_view states_prefix = "states-", pe_prefix = "pe-";
 
 [[noreturn]] void fail(const std::string& path, const char* what) {
   throw checkpoint_error(fmt::format("{}: {}: {}", path, what, std::strerror(errno)));
@@ -52,7 +52,7 @@ std::vector<std::string> names_in(const std::string& folder) {
 // Only what a checkpoint puts there: a file of the user's keeps its folder.
 void remove_states(const std::string& states) {
   for (const std::string& name : names_in(states))
-    if (name == "job" || name.starts_with("pe-")) unlink(fmt::format("{}/{}", states, name).c_str());
+    if (name == "job" || name.starts_with(pe_prefix)) unlink(fmt::format("{}/{}", states, name).c_str());
   rmdir(states.c_str());
 }
 
@@ -65,8 +65,21 @@ void sync_folder(const std::string& path) {
 
 }  // namespace
 
-std::string path_of_pe(const std::string& states, std::uint64_t pe) { return fmt::format("{}/pe-{}", states, pe); }
+std::string path_of_pe(const std::string& states, std::uint64_t pe) {
+  return fmt::format("{}/{}{}", states, pe_prefix, pe);
+}
 std::string path_of_job(const std::string& states) { return states + "/job"; }
+
+// What has no number stays: remove_states() comes afterwards.
+void remove_share_of_states(const std::string& states, int share, int shares) {
+  for (const std::string& name : names_in(states)) {
+    int pe = 0;
+    if (!name.starts_with(pe_prefix)) continue;
+    const char* const end = name.data() + name.size();
+    if (std::from_chars(name.data() + pe_prefix.size(), end, pe).ptr == end && pe % shares == share)
+      unlink(fmt::format("{}/{}", states, name).c_str());
+  }
+}
 
 manifest read_manifest(const std::string& folder) {
   const std::string path = path_of_manifest(folder);
@@ -115,7 +128,7 @@ unfinished_checkpoint::~unfinished_checkpoint() {
   if (!is_finished_) remove_states(states());
 }
 
-void unfinished_checkpoint::finish(manifest contents) {
+void unfinished_checkpoint::commit(manifest contents) {
   contents.states = name_;
   contents.token = token_;
   sync_folder(states());
@@ -130,12 +143,20 @@ void unfinished_checkpoint::finish(manifest contents) {
   }
   is_finished_ = true;  // whatever happens now, the manifest names these
   sync_folder(folder_);
-  remove_states_but(name_);
+}
+
+std::vector<std::string> unfinished_checkpoint::replaced() const { return states_but(name_); }
+void unfinished_checkpoint::remove_replaced() const { remove_states_but(name_); }
+
+std::vector<std::string> unfinished_checkpoint::states_but(const std::string& kept) const {
+  std::vector<std::string> paths;
+  for (const std::string& name : names_in(folder_))
+    if (name != kept && number_of_states(name)) paths.push_back(folder_ + "/" + name);
+  return paths;
 }
 
 void unfinished_checkpoint::remove_states_but(const std::string& kept) const {
-  for (const std::string& name : names_in(folder_))
-    if (name != kept && number_of_states(name)) remove_states(folder_ + "/" + name);
+  for (const std::string& path : states_but(kept)) remove_states(path);
 }
 
 }  // namespace tri::checkpoint_files

@@ -12,6 +12,8 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "checkpoint/manifest.hpp"
 #include "os/unique_fd.hpp"
@@ -20,6 +22,9 @@ namespace tri::checkpoint_files {
 
 std::string path_of_pe(const std::string& states, std::uint64_t pe);
 std::string path_of_job(const std::string& states);
+
+/// Removes the states of each so-many-th PE; those who share this remove all of them. The folder stays.
+void remove_share_of_states(const std::string& states, int share, int shares);
 
 /// The checkpoint of a folder, for restarts. Throws checkpoint_error, also when there is none.
 manifest read_manifest(const std::string& folder);
@@ -39,9 +44,17 @@ class unfinished_checkpoint {
   std::uint64_t token() const { return token_; }
   /// From now on this is the checkpoint of the folder. All files are on the disk already; `contents.states` and `token`
   /// are filled in.
-  void finish(manifest contents);
+  void commit(manifest contents);
+  /// Paths of the states that have no manifest any more.
+  std::vector<std::string> replaced() const;
+  void remove_replaced() const;
+  void finish(manifest contents) {
+    commit(std::move(contents));
+    remove_replaced();
+  }
 
  private:
+  std::vector<std::string> states_but(const std::string& kept) const;
   void remove_states_but(const std::string& kept) const;
 
   const std::string folder_;

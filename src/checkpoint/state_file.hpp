@@ -4,9 +4,11 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "checkpoint/kept_memory.hpp"
 #include "checkpoint/manifest.hpp"
 #include "os/unique_fd.hpp"
 
@@ -18,6 +20,9 @@ struct file_identity {
   std::uint64_t part = 0;  ///< the PE; `job_part` for the job's
   static constexpr std::uint64_t job_part = ~std::uint64_t{0};
 };
+
+/// Of a file that begins as a state file; none: of another one.
+std::optional<file_identity> identity_of_file(const std::string& path);
 
 /// What precedes the bytes of a record. Their meaning is up to the layer above.
 struct record_head {
@@ -31,18 +36,30 @@ class state_writer {
  public:
   /// Makes the file, which must not exist. All throw checkpoint_error.
   state_writer(std::string path, const file_identity& identity);
+  /// Writes into memory, in place of what is there; it lives as long.
+  state_writer(kept_memory& memory, const file_identity& identity);
   void write(const record_head& head, const void* bytes, std::size_t count);
-  /// Everything is on the disk afterwards.
+  /// Into memory a record is better written in place: its bytes into this room (for at least so many, with those that
+  /// are there at its begin, until the next call), then the rest of it. They are not in a checksum: memory is as safe
+  /// as the objects were.
+  bool is_in_memory() const { return memory_ != nullptr; }
+  char* room_of_record(std::size_t least, std::size_t& capacity);
+  void end_record(const record_head& head, std::size_t count);
+  /// Everything is on the disk afterwards, or in the memory.
   file_summary finish();
 
  private:
+  void begin(const file_identity& identity);
   void put(const void* bytes, std::size_t count);
   void put_now(const char* bytes, std::size_t count);
   [[noreturn]] void fail(int error) const;
 
   const std::string path_;
+  kept_memory* const memory_ = nullptr;  // null: into the file
   os::unique_fd file_;
   std::vector<char> waiting_;
+  std::uint64_t on_its_way_ = 0;  // bytes that the disk was asked to write before the end
+  std::uint64_t written_ = 0;
   file_summary summary_;
 };
 
@@ -64,6 +81,7 @@ class state_reader {
   const std::string path_;
   os::unique_fd file_;
   std::vector<char> ahead_;
+  bool has_checksums_ = true;  // of the bytes of records; else of their heads only
   std::size_t begin_ = 0;
   std::size_t end_ = 0;
   std::uint64_t left_ = 0;  // bytes that the file still has

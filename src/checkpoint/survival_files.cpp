@@ -14,6 +14,7 @@ namespace tri::checkpoint_files {
 namespace {
 
 std::string path_of_last(const std::string& folder) { return folder + "/last"; }
+std::string path_of_mark(const std::string& folder) { return folder + "/shared"; }
 std::string path_of_request(const std::string& folder) { return folder + "/processes"; }
 
 void write(const std::string& path, const std::string& text) {
@@ -41,6 +42,9 @@ std::optional<Number> number_in(std::string_view text, int base) {
 }  // namespace
 
 std::string memory_checkpoint_of(const std::string& survival_folder) { return survival_folder + "/checkpoint"; }
+
+bool is_shared(const std::string& survival_folder) { return access(path_of_mark(survival_folder).c_str(), F_OK) == 0; }
+void mark_as_shared(const std::string& survival_folder) { write(path_of_mark(survival_folder), "\n"); }
 
 void note_checkpoint(const std::string& survival_folder, const last_checkpoint& completed) {
   write(path_of_last(survival_folder), fmt::format("{:016x} {}\n", completed.token, completed.folder));

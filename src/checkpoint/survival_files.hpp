@@ -14,6 +14,10 @@ inline constexpr int resize_status = 75;
 /// Where the job writes its checkpoint in memory.
 std::string memory_checkpoint_of(const std::string& survival_folder);
 
+/// A folder that all hosts see: what is in it is there once, for no host takes it along when it is lost.
+bool is_shared(const std::string& survival_folder);
+void mark_as_shared(const std::string& survival_folder);
+
 /// The checkpoint from which the job would go on.
 struct last_checkpoint {
   std::uint64_t token = 0;

@@ -169,7 +169,10 @@ void job_monitor::exited(int process, int wait_status) {
   const state before = std::exchange(gone.now, state::exited);
   gone.lost = false;
   gone.exit_status = shell_status(wait_status);
-  if (WIFSIGNALED(wait_status) && (sent_signals_ >> WTERMSIG(wait_status) & 1) == 0) lost_process_ = true;
+  if (WIFSIGNALED(wait_status) && (sent_signals_ >> WTERMSIG(wait_status) & 1) == 0) {
+    lost_process_ = true;
+    lost_processes_.push_back(process);
+  }
   if (WIFSIGNALED(wait_status)) return problem(process, gone.exit_status, describe_exit(wait_status));
   if (before == state::joined) {
     return problem(process, std::max(gone.exit_status, 1), describe_exit(wait_status) + " without leaving the job");
@@ -185,8 +188,11 @@ void job_monitor::stopped_too_long(int process, double seconds) {
 void job_monitor::machine_failed(int machine, const std::string& text) {
   const int first = machines_.first_process_of(machine);
   bool some = false;
-  for (int i = first; i < first + machines_.processes_of(machine); ++i)
-    some = std::exchange(at(i).now, state::exited) != state::exited || some;
+  for (int i = first; i < first + machines_.processes_of(machine); ++i) {
+    if (std::exchange(at(i).now, state::exited) == state::exited) continue;
+    some = true;
+    lost_processes_.push_back(i);
+  }
   if (!some) return;
   lost_process_ = true;
   lost_machines_.push_back(machine);

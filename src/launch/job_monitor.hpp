@@ -78,6 +78,8 @@ class job_monitor {
   // A process ended by a signal that no action has sent, or a machine failed: not by the program's will.
   bool lost_process() const { return lost_process_; }
   const std::vector<int>& lost_machines() const { return lost_machines_; }
+  // Those processes, by rank: all of them that ended before the launcher has ended the others.
+  const std::vector<int>& lost_processes() const { return lost_processes_; }
   boot::peer_entry entry_of(int process) const;  // for send_peers; of a process that has joined
 
  private:
@@ -116,6 +118,7 @@ class job_monitor {
   bool ended_on_request_ = false;
   bool lost_process_ = false;
   std::vector<int> lost_machines_;
+  std::vector<int> lost_processes_;
   std::uint64_t sent_signals_ = 0;  // a bit for each that an action has sent
   std::uint64_t barrier_ = 0;
 };

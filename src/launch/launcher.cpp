@@ -47,6 +47,7 @@ class launcher final : public process_events {
       : options_(options),
         machines_(boot::layout::even(options.processes, std::max<int>(1, static_cast<int>(options.hosts.size())))),
         monitor_(machines_, options.hosts),
+        mode_(options.further_signal),
         timeouts_(static_cast<std::int64_t>(options.peer_timeout_s * 1e9)) {
     if (!nonblocking_output::same_target(STDOUT_FILENO, STDERR_FILENO)) error_.emplace(STDERR_FILENO);
   }
@@ -60,7 +61,8 @@ class launcher final : public process_events {
     end_groups();
     finish_output();
     if (end_where_output_failed()) own_error().flush();
-    return {monitor_.exit_status(), monitor_.ended_on_request(), monitor_.lost_process(), monitor_.lost_machines()};
+    return {monitor_.exit_status(), monitor_.ended_on_request(), monitor_.lost_process(), monitor_.lost_machines(),
+            monitor_.lost_processes()};
   }
 
  private:
@@ -213,7 +215,10 @@ void launcher::take_signals() {
   signalfd_siginfo info{};
   while (read(mode_.signals(), &info, sizeof info) == sizeof info) {
     const int signal = static_cast<int>(info.ssi_signo);
-    if (signal != SIGCHLD) monitor_.interrupted(signal, info.ssi_code == SI_KERNEL);
+    if (signal == options_.further_signal)
+      options_.on_further_signal();
+    else if (signal != SIGCHLD)
+      monitor_.interrupted(signal, info.ssi_code == SI_KERNEL);
   }
 }
 

@@ -4,6 +4,7 @@
 // that it handles while launch() runs.
 #pragma once
 
+#include <functional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -19,7 +20,9 @@ struct launch_options {
   std::vector<std::string> hosts;         // empty = this one
   std::vector<std::string> remote_shell;  // with its options; the host and a command follow
   std::string agent;                      // path of the command `trireme` on the hosts
-  double peer_timeout_s = 30;             // a process stopped or a host silent for this long ends the job; 0 = never
+  int further_signal = 0;                 // that does not end the job, but calls this; 0: none
+  std::function<void()> on_further_signal;
+  double peer_timeout_s = 30;  // a process stopped or a host silent for this long ends the job; 0 = never
 };
 
 inline constexpr int most_launched_processes = 4096;
@@ -31,10 +34,11 @@ inline constexpr int most_launched_processes = 4096;
 int launch(const launch_options& options);
 
 struct launch_outcome {
-  int status = 0;                  // what launch() returns
-  bool ended_on_request = false;   // by a signal to the launcher, a timeout, a reader that has ended
-  bool lost_process = false;       // one ended by a signal that the launcher has not sent, or with its host
-  std::vector<int> lost_machines;  // of launch_options::hosts
+  int status = 0;                   // what launch() returns
+  bool ended_on_request = false;    // by a signal to the launcher, a timeout, a reader that has ended
+  bool lost_process = false;        // one ended by a signal that the launcher has not sent, or with its host
+  std::vector<int> lost_machines;   // of launch_options::hosts
+  std::vector<int> lost_processes;  // by rank
 };
 // The same, and how it ended.
 launch_outcome launch_once(const launch_options& options);

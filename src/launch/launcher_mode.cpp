@@ -14,7 +14,7 @@ namespace {
 
 }  // namespace
 
-launcher_mode::launcher_mode() {
+launcher_mode::launcher_mode(int further) {
   sigset_t handled;
   sigemptyset(&handled);
   for (const int each : {SIGCHLD, SIGINT, SIGTERM, SIGHUP, SIGQUIT}) {
@@ -23,7 +23,10 @@ launcher_mode::launcher_mode() {
     if (each == SIGCHLD || action.sa_handler != SIG_IGN)
       sigaddset(&handled, each);  // nohup and `&` ignore some: so do we
   }
+  if (further != 0) sigaddset(&handled, further);
   if (sigprocmask(SIG_BLOCK, &handled, &mask_before_) != 0) fail("cannot block signals");
+  mask_of_children_ = mask_before_;
+  if (further != 0) sigdelset(&mask_of_children_, further);
   signals_ = os::unique_fd(signalfd(-1, &handled, SFD_CLOEXEC | SFD_NONBLOCK));
   if (!signals_) fail("cannot open a signalfd");
   if (prctl(PR_GET_CHILD_SUBREAPER, &subreaper_before_) != 0 || prctl(PR_SET_CHILD_SUBREAPER, 1) != 0)

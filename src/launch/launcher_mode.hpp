@@ -12,18 +12,21 @@ namespace tri::launch {
 
 class launcher_mode {
  public:
-  launcher_mode();  // throws std::system_error
+  // `further`: a signal that arrives through the descriptor, too, although others of this kind end the process; 0:
+  // none. Throws std::system_error.
+  explicit launcher_mode(int further = 0);
   launcher_mode(const launcher_mode&) = delete;
   launcher_mode& operator=(const launcher_mode&) = delete;
   ~launcher_mode();
 
-  int signals() const { return signals_.get(); }  // a signalfd, not blocking
-  const sigset_t& mask_before() const { return mask_before_; }
+  int signals() const { return signals_.get(); }                     // a signalfd, not blocking
+  const sigset_t& mask_before() const { return mask_of_children_; }  // but for `further`, which is none of theirs
   unsigned long files_before() const { return files_before_.rlim_cur; }
 
  private:
   os::unique_fd signals_;
   sigset_t mask_before_{};
+  sigset_t mask_of_children_{};
   rlimit files_before_{};
   int subreaper_before_ = 0;
   void (*pipe_action_before_)(int) = SIG_DFL;

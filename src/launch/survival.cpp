@@ -4,10 +4,12 @@
 
 #include <algorithm>
 #include <numeric>
+#include <utility>
 
 namespace tri::launch {
 
-survival::survival(int processes, int hosts) : processes_(processes), hosts_(static_cast<std::size_t>(hosts)) {
+survival::survival(int processes, int hosts, after_loss choice)
+    : processes_(processes), choice_(choice), hosts_(static_cast<std::size_t>(hosts)) {
   std::iota(hosts_.begin(), hosts_.end(), 0);
 }
 
@@ -37,8 +39,13 @@ survival::decision survival::after(const ended_processes& life) {
       return ends;
     }
   }
-  return goes_on(has_checkpoint_ ? "the job goes on from its last checkpoint"
-                                 : "the job begins again: it had no checkpoint yet");
+  std::string text =
+      has_checkpoint_ ? "the job goes on from its last checkpoint" : "the job begins again: it had no checkpoint yet";
+  if (choice_ == after_loss::fewer && processes_ > 1) {
+    processes_ = std::max(1, processes_ - std::max(1, life.lost_processes));
+    text += fmt::format(" with {} process{}", processes_, processes_ == 1 ? "" : "es");
+  }
+  return goes_on(std::move(text));
 }
 
 survival::decision survival::goes_on(std::string text) {

@@ -10,16 +10,23 @@
 #include <algorithm>
 #include <cerrno>
 #include <charconv>
+#include <csignal>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
+#include <exception>
 #include <filesystem>
 #include <memory>
 #include <optional>
 #include <stdexcept>
+#include <utility>
+#include <vector>
 
+#include "checkpoint/memory_folder.hpp"
 #include "checkpoint/survival_files.hpp"
 #include "launch/survival.hpp"
 #include "os/clock.hpp"
+#include "os/text_file.hpp"
 #include "os/unique_fd.hpp"
 
 namespace tri::launch {
@@ -109,12 +116,65 @@ std::uint64_t token_of_last(const std::string& folder) {
   return found ? found->token : 0;
 }
 
+/// A signal that waits, as long as this lives, for who takes it. No children are started meanwhile but by a
+/// launcher_mode, which gives them a mask of their own.
+class blocked_signal {
+ public:
+  explicit blocked_signal(int signal) {
+    sigset_t blocked;
+    sigemptyset(&blocked);
+    if (signal != 0) sigaddset(&blocked, signal);
+    sigprocmask(SIG_BLOCK, &blocked, &before_);
+  }
+  ~blocked_signal() { sigprocmask(SIG_SETMASK, &before_, nullptr); }
+  blocked_signal(const blocked_signal&) = delete;
+  blocked_signal& operator=(const blocked_signal&) = delete;
+
+ private:
+  sigset_t before_{};
+};
+
+// What is wrong with the file does not end the job.
+void request_from_file(const std::string& survival_folder, const std::string& path) {
+  std::string line;
+  const bool is_there = os::text_file(path).next_line(line);
+  int processes = 0;
+  const auto [end, error] = std::from_chars(line.data(), line.data() + line.size(), processes);
+  if (error != std::errc() || end != line.data() + line.size() || processes < 1 ||
+      processes > most_launched_processes) {
+    fmt::print(stderr, "trireme: SIGUSR1: {}: {}; the job stays as it is\n", path,
+               is_there ? fmt::format("'{}' in its first line is not a number of processes, 1 .. {}", line,
+                                      most_launched_processes)
+                        : "has no first line with a number of processes");
+    return;
+  }
+  try {
+    checkpoint_files::request_processes(survival_folder, processes);
+    fmt::print(stderr, "trireme: SIGUSR1: from its next checkpoint on, the job has {} process{}\n", processes,
+               processes == 1 ? "" : "es");
+  } catch (const std::exception& problem) {
+    fmt::print(stderr, "trireme: SIGUSR1: {}\n", problem.what());
+  }
+}
+
+// Each emulated host needs a process.
+void emulate_at_most(int processes, std::vector<std::pair<std::string, std::string>>& environment) {
+  for (auto& [name, value] : environment)
+    if (name == "TRIREME_HOSTS" && std::atoi(value.c_str()) > processes) value = std::to_string(processes);
+}
+
 }  // namespace
 
-int launch_surviving(launch_options options, const std::string& folder) {
-  const own_folder own(folder);
+int launch_surviving(launch_options options, const survival_options& how) {
+  const own_folder own(how.folder);
+  if (!how.folder.empty()) checkpoint_files::mark_as_shared(own.path());
+  const blocked_signal between_lives(how.resize_file.empty() ? 0 : SIGUSR1);
+  if (!how.resize_file.empty()) {
+    options.further_signal = SIGUSR1;
+    options.on_further_signal = [&] { request_from_file(own.path(), how.resize_file); };
+  }
   options.environment.emplace_back("TRIREME_SURVIVE", own.path());
-  survival fate(options.processes, static_cast<int>(options.hosts.size()));
+  survival fate(options.processes, static_cast<int>(options.hosts.size()), how.after_loss);
   const std::vector<std::string> all_hosts = options.hosts;
   const std::int64_t begin_ns = os::now_ns();
   const double timeout_s = options.timeout_s;
@@ -125,6 +185,8 @@ int launch_surviving(launch_options options, const std::string& folder) {
     life.status = outcome.status;
     life.on_request = outcome.ended_on_request;
     life.lost = outcome.lost_process;
+    life.lost_processes = static_cast<int>(outcome.lost_processes.size());
+    for (const int process : outcome.lost_processes) checkpoint_files::lose_memory_of(own.path(), process);
     for (const int host : outcome.lost_machines) {
       const std::string& name = options.hosts[static_cast<std::size_t>(host)];
       life.lost_hosts.push_back(static_cast<int>(std::ranges::find(all_hosts, name) - all_hosts.begin()));
@@ -137,6 +199,7 @@ int launch_surviving(launch_options options, const std::string& folder) {
     if (!next.text.empty()) fmt::print(stderr, "trireme: {}\n", next.text);
     if (next.ends_with) return *next.ends_with;
     options.processes = next.processes;
+    emulate_at_most(options.processes, options.environment);
     options.hosts.clear();
     for (const int host : next.hosts) options.hosts.push_back(all_hosts[static_cast<std::size_t>(host)]);
     if (options.hosts.size() > static_cast<std::size_t>(options.processes))

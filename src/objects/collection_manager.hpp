@@ -86,12 +86,10 @@ class collection_manager final : public local_collection {
   void member_left(std::uint64_t first_missing);
 
   // ---- checkpoints (checkpoint/collection_state.cpp), while no message is in flight
-  using record_sink =
-      os::function_ref<void(const checkpoint_files::record_head&, const void* bytes, std::size_t count)>;
   /// Why this PE's elements cannot be written now; empty: they can. `caller`, if it is one of them, waits for the
   /// checkpoint: that does not count.
   std::string obstacle_to_checkpoint(const element_base* caller) const;
-  void write_elements(record_sink sink);
+  void write_elements(checkpoint_files::state_writer& writer);
   /// A restart: before the first of the following, on every PE.
   void begin_restore(int pes_before);
   /// From the bytes of a record; not yet installed. Throws archive_error.

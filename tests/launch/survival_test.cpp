@@ -92,5 +92,20 @@ TEST(survival, says_what_happens) {
             "the job is given up: processes were lost 4 times without a new checkpoint in between");
 }
 
+TEST(survival, goes_on_with_those_that_are_left_if_asked) {
+  survival fate(5, 0, survival::after_loss::fewer);
+  ended_processes life = lost(true);
+  life.lost_processes = 2;
+  survival::decision next = fate.after(life);
+  EXPECT_EQ(next.processes, 3);
+  EXPECT_EQ(next.text, "the job goes on from its last checkpoint with 3 processes (start 2)");
+  life.lost_processes = 0;  // one at least
+  EXPECT_EQ(fate.after(life).processes, 2);
+  EXPECT_EQ(fate.after(resized(4)).processes, 4);
+  life.lost_processes = 7;
+  EXPECT_EQ(fate.after(life).text, "the job goes on from its last checkpoint with 1 process (start 5)");
+  EXPECT_EQ(fate.after(life).processes, 1);
+}
+
 }  // namespace
 }  // namespace tri::launch

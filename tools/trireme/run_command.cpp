@@ -203,11 +203,22 @@ int run_command(int argc, char** argv) {
       ->check(number_between(0, 86400));
 
   bool survives = false;
-  std::string survival_folder;
+  launch::survival_options survival;
   app.add_flag("--survive", survives,
                "when a process is lost, start the job again from its last checkpoint, in memory or on disk");
-  app.add_option("--survive-folder", survival_folder,
+  app.add_option("--survive-folder", survival.folder,
                  "with --survive, where checkpoints in memory go; needed on several hosts, which must all see it")
+      ->type_name("PATH");
+  std::string after_loss = "same";
+  app.add_option("--survive-with", after_loss,
+                 "with --survive, how many processes go on after a loss: the same number, or fewer, without those that "
+                 "were lost")
+      ->type_name("same|fewer")
+      ->check(CLI::IsMember({"same", "fewer"}));
+  app.add_option(
+         "--resize-file", survival.resize_file,
+         "with --survive: at SIGUSR1 the job gets as many processes as the first line of this file says, at its "
+         "next checkpoint")
       ->type_name("PATH");
 
   std::vector<std::string> words = with_values_of_switches(argc, argv);
@@ -223,12 +234,14 @@ int run_command(int argc, char** argv) {
       launch.environment.emplace_back("TRIREME_PEER_TIMEOUT_S", fmt::format("{}", launch.peer_timeout_s));
     choose_hosts(hosts, shell, app.count("--processes") > 0, launch);
     warn_of_mpi_program(launch);
-    if (!survival_folder.empty() && !survives)
-      throw config::configuration_error("--survive-folder is for jobs that --survive");
-    if (survives && survival_folder.empty() && !launch.hosts.empty())
+    for (const char* const option : {"--survive-folder", "--survive-with", "--resize-file"})
+      if (app.count(option) > 0 && !survives)
+        throw config::configuration_error(fmt::format("{} is for jobs that --survive", option));
+    if (survives && survival.folder.empty() && !launch.hosts.empty())
       throw config::configuration_error(
           "--survive on several hosts needs --survive-folder with a path that all of them see");
-    return survives ? launch::launch_surviving(launch, survival_folder) : launch::launch(launch);
+    if (after_loss == "fewer") survival.after_loss = launch::survival::after_loss::fewer;
+    return survives ? launch::launch_surviving(launch, survival) : launch::launch(launch);
   } catch (const config::configuration_error& problem) {
     fmt::print(stderr, "trireme run: {}\n", problem.what());
     return usage_status;

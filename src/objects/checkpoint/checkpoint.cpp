@@ -17,8 +17,11 @@
 #include "checkpoint/survival_files.hpp"
 #include "config/configuration.hpp"
 #include "objects/checkpoint/checkpoint_service.hpp"
+#include "objects/checkpoint/memory_checkpoint.hpp"
 #include "objects/checkpoint/pe_state.hpp"
-#include "objects/checkpoint/request.hpp"
+#include "objects/checkpoint/written_part.hpp"
+#include "os/hash.hpp"
+#include "os/packet_socket.hpp"
 #include "trireme/run.hpp"
 #include "trireme/task.hpp"
 
@@ -26,42 +29,30 @@ namespace tri {
 namespace objects {
 namespace {
 
-/// Messages that a PE has sent and those whose handlers have ended here, but for the one that runs.
-struct own_counts {
-  std::uint64_t sent = 0;
-  std::uint64_t processed = 0;
-  friend bool operator==(const own_counts&, const own_counts&) = default;
-};
 own_counts counts_of(const sched::pe& here) { return {here.counters().sent.read(), here.counters().processed.read()}; }
-
-struct written_part {
-  own_counts counts;
-  checkpoint_files::file_summary file;
-  std::vector<std::pair<std::uint32_t, std::uint64_t>> populations;
-  std::uint32_t last_single = 0;
-  bool was_busy = false;  // it has sent or run messages since it was asked
-  template <class Archive>
-  void serialize(Archive& archive) {
-    archive(counts, file, populations, last_single, was_busy);
-  }
-};
 
 struct service {
   bool has_one_main_program = false;
   own_counts at_question;
   // On PE 0:
   bool is_busy = false;
+  bool is_renewal = false;  // what is written is what the job goes on from
   coroutine_owner conducting;
 };
 thread_local std::unique_ptr<service> of_this_pe;
 
-written_part write_part(sched::pe& here, const std::string& states, std::uint64_t token) {
+written_part write_part(sched::pe& here, const writing_place& place) {
   written_part part;
   part.counts = counts_of(here);
   const auto number = static_cast<std::uint64_t>(here.number());
-  checkpoint_files::state_writer writer(checkpoint_files::path_of_pe(states, number), {token, number});
-  part.populations = write_pe_state(here, writer);
-  part.file = writer.finish();
+  const checkpoint_files::file_identity identity{place.token, number};
+  std::optional<checkpoint_files::state_writer> writer;
+  if (place.states.empty())
+    writer.emplace(begin_own_memory(here, place.slot), identity);
+  else
+    writer.emplace(checkpoint_files::path_of_pe(place.states, number), identity);
+  part.populations = write_pe_state(here, *writer);
+  part.file = writer->finish();
   part.last_single = pe_objects::of(here).last_single();
   return part;
 }
@@ -77,33 +68,22 @@ std::string prepare_checkpoint(sched::pe& here, const checkpoint_caller& caller)
 }
 
 /// Nothing has happened on this PE since, if it has sent the answer and ended the question.
-written_part write_checkpoint_part(sched::pe& here, const std::string& states, std::uint64_t token) {
+written_part write_checkpoint_part(sched::pe& here, const writing_place& place) {
   const own_counts expected{of_this_pe->at_question.sent + 1, of_this_pe->at_question.processed + 1};
-  if (counts_of(here) == expected) return write_part(here, states, token);
+  if (counts_of(here) == expected) return write_part(here, place);
   written_part part;
   part.was_busy = true;
   return part;
 }
 
-namespace {
-
-/// The answers of other PEs, all of them, and the first error.
-template <class R>
-struct all_answers {
-  std::vector<std::optional<R>> of_pes;  // those that did not fail
-  std::string error;
-};
-template <class R>
-task<> await_all(std::vector<future<R>>& asked, all_answers<R>& answers) {
-  for (future<R>& each : asked) {
-    answers.of_pes.emplace_back();
-    try {
-      answers.of_pes.back() = co_await each;
-    } catch (const remote_error& error) {
-      if (answers.error.empty()) answers.error = error.what();
-    }
-  }
+/// Its share of the states that a new checkpoint has replaced.
+bool remove_replaced_states(sched::pe& here, const std::vector<std::string>& replaced) {
+  for (const std::string& states : replaced)
+    checkpoint_files::remove_share_of_states(states, here.number(), here.job().pes());
+  return true;
 }
+
+namespace {
 
 constexpr const char* others_send =
     "messages were sent while it was being written: only the caller of tri::checkpoint may run then, not the main "
@@ -122,9 +102,30 @@ void check_nothing_in_flight(const std::vector<written_part>& parts) {
   if (sent - processed != parts.size()) throw checkpoint_files::checkpoint_error(others_send);
 }
 
-void complete(sched::pe& here, checkpoint_files::unfinished_checkpoint& folder, const std::vector<written_part>& parts,
-              program_state program) {
-  checkpoint_files::manifest contents;
+}  // namespace
+
+task<std::vector<written_part>> write_parts(sched::pe& here, const writing_place& place) {
+  std::vector<future<written_part>> writing;
+  for (int pe = 1; pe < here.job().pes(); ++pe) writing.push_back(ask<&write_checkpoint_part>(here, pe, place));
+  std::vector<written_part> parts;
+  std::string error;
+  try {
+    parts.push_back(write_part(here, place));
+  } catch (const std::exception& failed) {
+    error = failed.what();
+  }
+  all_answers<written_part> others;
+  co_await await_all(writing, others);  // also after an error: they must have closed their files
+  if (error.empty()) error = others.error;
+  if (!error.empty()) throw checkpoint_files::checkpoint_error(error);
+  for (std::optional<written_part>& each : others.of_pes) parts.push_back(std::move(*each));
+  check_nothing_in_flight(parts);
+  co_return parts;
+}
+
+described_job describe_parts(sched::pe& here, const std::vector<written_part>& parts, program_state program) {
+  described_job described;
+  checkpoint_files::manifest& contents = described.contents;
   contents.program = program_identity();
   contents.processes = static_cast<std::uint64_t>(here.job().processes());
   job_state job = describe_job(here);
@@ -142,49 +143,61 @@ void complete(sched::pe& here, checkpoint_files::unfinished_checkpoint& folder, 
   output_archive archive;
   archive(job);
   const output_archive::contents written = archive.take();
+  described.bytes.assign(static_cast<const char*>(written.block), written.bytes);
+  arena::release(written.block);
+  return described;
+}
+
+namespace {
+
+task<> write_to_folder(sched::pe& here, const std::string& path, program_state program) {
+  checkpoint_files::unfinished_checkpoint folder(path);
+  const writing_place place{folder.states(), 0, folder.token()};
+  const std::vector<written_part> parts = co_await write_parts(here, place);
+  described_job described = describe_parts(here, parts, std::move(program));
   checkpoint_files::state_writer writer(checkpoint_files::path_of_job(folder.states()),
                                         {folder.token(), checkpoint_files::file_identity::job_part});
-  writer.write({record_kind::job, 0, 0, 0}, written.block, written.bytes);
-  arena::release(written.block);
-  contents.job = writer.finish();
-  folder.finish(std::move(contents));
+  writer.write({record_kind::job, 0, 0, 0}, described.bytes.data(), described.bytes.size());
+  described.contents.job = writer.finish();
+  folder.commit(std::move(described.contents));
+  // Large files take time to be removed; each PE removes some.
+  std::vector<future<bool>> removing;
+  for (int pe = 1; pe < here.job().pes(); ++pe)
+    removing.push_back(ask<&remove_replaced_states>(here, pe, folder.replaced()));
+  remove_replaced_states(here, folder.replaced());
+  all_answers<bool> removed;
+  co_await await_all(removing, removed);
+  folder.remove_replaced();
+}
+
+bool is_memory(sched::pe& here, const std::string& folder) {
+  const std::string& survival = here.job().values().survive;
+  return !survival.empty() && folder == checkpoint_files::memory_checkpoint_of(survival) &&
+         !checkpoint_files::is_shared(survival);
+}
+
+// The launcher hears of it, and starts other processes with this state if it is to.
+void note_completed(sched::pe& here, const std::string& folder) {
+  const std::string& survival = here.job().values().survive;
+  if (survival.empty()) return;
+  checkpoint_files::note_checkpoint(survival, {os::hashed(os::random_text()), folder});
+  if (checkpoint_files::requested_processes(survival)) here.job().request_stop(checkpoint_files::resize_status);
 }
 
 task<> write_all(sched::pe& here, std::string folder, program_state program, checkpoint_caller caller) {
   co_await quiescence();
   std::vector<future<std::string>> asked;
   for (int pe = 1; pe < here.job().pes(); ++pe) asked.push_back(ask<&prepare_checkpoint>(here, pe, caller));
-  all_answers<std::string> obstacles;
-  co_await await_all(asked, obstacles);
-  if (!obstacles.error.empty()) throw checkpoint_files::checkpoint_error(obstacles.error);
+  std::vector<std::string> obstacles = co_await all_or_error(asked);
   // From here to its own writing PE 0 runs no other message.
-  obstacles.of_pes.insert(obstacles.of_pes.begin(), prepare_checkpoint(here, caller));
-  for (const std::optional<std::string>& each : obstacles.of_pes)
-    if (!each->empty()) throw checkpoint_files::checkpoint_error(*each);
-
-  checkpoint_files::unfinished_checkpoint unfinished(folder);
-  std::vector<future<written_part>> writing;
-  for (int pe = 1; pe < here.job().pes(); ++pe)
-    writing.push_back(ask<&write_checkpoint_part>(here, pe, unfinished.states(), unfinished.token()));
-  std::vector<written_part> parts;
-  std::string error;
-  try {
-    parts.push_back(write_part(here, unfinished.states(), unfinished.token()));
-  } catch (const std::exception& failed) {
-    error = failed.what();
-  }
-  all_answers<written_part> others;
-  co_await await_all(writing, others);  // also after an error: they must have closed their files
-  if (error.empty()) error = others.error;
-  if (!error.empty()) throw checkpoint_files::checkpoint_error(error);
-  for (std::optional<written_part>& each : others.of_pes) parts.push_back(std::move(*each));
-  check_nothing_in_flight(parts);
-  complete(here, unfinished, parts, std::move(program));
-  if (const std::string& survival = here.job().values().survive; !survival.empty()) {
-    checkpoint_files::note_checkpoint(survival, {unfinished.token(), folder});
-    // The launcher starts the other processes with this state.
-    if (checkpoint_files::requested_processes(survival)) here.job().request_stop(checkpoint_files::resize_status);
-  }
+  obstacles.insert(obstacles.begin(), prepare_checkpoint(here, caller));
+  for (const std::string& each : obstacles)
+    if (!each.empty()) throw checkpoint_files::checkpoint_error(each);
+  if (is_memory(here, folder))
+    co_await write_to_memory(here, std::move(program));
+  else
+    co_await write_to_folder(here, folder, std::move(program));
+  if (!std::exchange(of_this_pe->is_renewal, false)) note_completed(here, folder);
 }
 
 std::string text_of(const std::exception_ptr& error) {
@@ -230,7 +243,15 @@ void install_checkpoint_service(sched::pe&, bool has_one_main_program) {
 
 bool is_writing_checkpoint() { return of_this_pe != nullptr && of_this_pe->is_busy; }
 
-void end_checkpoint_service(sched::pe&) { of_this_pe.reset(); }
+void end_checkpoint_service(sched::pe&) {
+  of_this_pe.reset();
+  end_memory_of_checkpoints();
+}
+
+void renew_copies(program_state state) {
+  of_this_pe->is_renewal = true;
+  begin_checkpoint_in_memory(std::move(state)).get();
+}
 
 future<void> begin_checkpoint(const std::string& folder, program_state state) {
   if (folder.empty()) throw std::invalid_argument("tri::checkpoint: the path of the folder is empty");

@@ -3,6 +3,7 @@
 
 #include <string>
 
+#include "trireme/checkpoint.hpp"
 #include "trireme/detail/sched/pe.hpp"
 
 namespace tri::objects {
@@ -13,6 +14,8 @@ void install_checkpoint_service(sched::pe& here, bool has_one_main_program);
 bool is_writing_checkpoint();
 /// Before the objects of the PE end.
 void end_checkpoint_service(sched::pe& here);
+/// On PE 0, in a job that goes on from memory: its state is in memory twice again. Throws remote_error.
+void renew_copies(program_state state);
 /// When the PEs of the process have ended.
 void reset_restored_state();
 /// On PE 0, before its main program. If the job is to begin with a checkpoint, its objects exist again afterwards, on

@@ -109,17 +109,15 @@ std::string collection_manager::obstacle_to_checkpoint(const element_base* calle
   return {};
 }
 
-void collection_manager::write_elements(record_sink sink) {
-  for (element_base* const element : local_) {
-    output_archive archive;
-    write_unused_messages(here_, *element, archive);
-    element_type_of(element->type()).save(*element, archive);
-    const output_archive::contents written = archive.take();
-    sink({record_kind::element, element->type(), facts_.id, element->number()}, written.block, written.bytes);
-    arena::release(written.block);
-  }
+void collection_manager::write_elements(checkpoint_files::state_writer& writer) {
+  for (element_base* const element : local_)
+    write_record(writer, {record_kind::element, element->type(), facts_.id, element->number()},
+                 [&](output_archive& archive) {
+                   write_unused_messages(here_, *element, archive);
+                   element_type_of(element->type()).save(*element, archive);
+                 });
   location_.visit_dead([&](std::uint64_t first, std::uint64_t last) {
-    sink({record_kind::deleted, 0, facts_.id, first}, &last, sizeof last);
+    writer.write({record_kind::deleted, 0, facts_.id, first}, &last, sizeof last);
   });
 }
 

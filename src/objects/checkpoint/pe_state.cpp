@@ -69,32 +69,50 @@ std::string obstacle_to_checkpoint(sched::pe& here, const checkpoint_caller& cal
   return obstacle;
 }
 
+void write_record(checkpoint_files::state_writer& writer, const checkpoint_files::record_head& head,
+                  os::function_ref<void(output_archive&)> save) {
+  if (!writer.is_in_memory())
+    return with_archive(save, [&](const void* bytes, std::size_t count) { writer.write(head, bytes, count); });
+  struct room_in_memory final : output_archive::outside_room {
+    explicit room_in_memory(checkpoint_files::state_writer& to) : writer(to) {}
+    char* enlarge(std::size_t least, std::size_t& capacity) override { return writer.room_of_record(least, capacity); }
+    checkpoint_files::state_writer& writer;
+  } room(writer);
+  output_archive archive(room);
+  save(archive);
+  writer.end_record(head, archive.take().bytes);
+}
+
 std::vector<std::pair<std::uint32_t, std::uint64_t>> write_pe_state(sched::pe& here,
                                                                     checkpoint_files::state_writer& writer) {
   std::vector<std::pair<std::uint32_t, std::uint64_t>> populations;
   pe_objects::of(here).visit_collections([&](local_collection& each) {
-    static_cast<collection_manager&>(each).write_elements([&](const checkpoint_files::record_head& head,
-                                                              const void* bytes,
-                                                              std::size_t count) { writer.write(head, bytes, count); });
+    static_cast<collection_manager&>(each).write_elements(writer);
     if (!each.facts().one_per_pe) populations.emplace_back(each.facts().id, each.local_elements().size());
   });
   std::uint64_t number = 0;
   for (const saved_variable& each : pe_local_variables()) {
     if (each.save != nullptr)
-      with_archive([&](output_archive& archive) { each.save(archive); },
-                   [&](const void* bytes, std::size_t count) {
-                     writer.write({record_kind::variable, 0, 0, number}, bytes, count);
-                   });
+      write_record(writer, {record_kind::variable, 0, 0, number}, [&](output_archive& archive) { each.save(archive); });
     ++number;
   }
   if (here.local_number() != 0) return populations;
   for_each_node_object([&](std::uint32_t group, node_object& member) {
-    with_archive([&](output_archive& archive) { node_object_type_of(member.node_type()).save(member, archive); },
-                 [&](const void* bytes, std::size_t count) {
-                   writer.write({record_kind::node_object, member.node_type(), group, 0}, bytes, count);
-                 });
+    const node_object_type& type = node_object_type_of(member.node_type());
+    write_record(writer, {record_kind::node_object, member.node_type(), group, 0},
+                 [&](output_archive& archive) { type.save(member, archive); });
   });
   return populations;
+}
+
+std::string read_job_record(const std::string& path, std::uint64_t token,
+                            const checkpoint_files::file_summary& summary) {
+  checkpoint_files::state_reader file(path, {token, checkpoint_files::file_identity::job_part}, summary);
+  if (!file.next() || file.head().kind != record_kind::job)
+    throw checkpoint_files::checkpoint_error(fmt::format("{}: is damaged: it is not of a job", path));
+  std::string bytes(file.bytes().begin(), file.bytes().end());
+  if (file.next()) throw checkpoint_files::checkpoint_error(fmt::format("{}: is damaged: it goes on", path));
+  return bytes;
 }
 
 job_state describe_job(sched::pe& here) {

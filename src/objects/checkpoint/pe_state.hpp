@@ -62,8 +62,14 @@ std::string obstacle_to_checkpoint(sched::pe& here, const checkpoint_caller& cal
 /// groups.
 std::vector<std::pair<std::uint32_t, std::uint64_t>> write_pe_state(sched::pe& here,
                                                                     checkpoint_files::state_writer& writer);
+/// One record, with what `save` writes. Throws what that throws, too.
+void write_record(checkpoint_files::state_writer& writer, const checkpoint_files::record_head& head,
+                  os::function_ref<void(output_archive&)> save);
 /// Of the job as this PE knows it: without populations and the program's state.
 job_state describe_job(sched::pe& here);
+
+/// The bytes of a job_state from its file. Throws checkpoint_error.
+std::string read_job_record(const std::string& path, std::uint64_t token, const checkpoint_files::file_summary& file);
 
 /// Throws archive_error when something of a value is left in an archive that has been read. `what` names it.
 void check_is_read(input_archive& archive, const std::string& what);

@@ -15,9 +15,11 @@
 #include "checkpoint/survival_files.hpp"
 #include "config/configuration.hpp"
 #include "objects/checkpoint/checkpoint_service.hpp"
+#include "objects/checkpoint/memory_checkpoint.hpp"
 #include "objects/checkpoint/pe_state.hpp"
 #include "objects/checkpoint/request.hpp"
 #include "objects/collection_manager.hpp"
+#include "os/standard_output.hpp"
 #include "sched/remote/host_records.hpp"
 #include "trireme/array.hpp"
 #include "trireme/nodegroup.hpp"
@@ -33,18 +35,28 @@ namespace {
 /// is before every message of the program.
 std::optional<program_state> restored;
 
+/// A file of the checkpoint that this PE reads.
+struct own_file {
+  std::int32_t from = 0;  // the PE that has written it
+  std::string path;
+  checkpoint_files::file_summary summary;
+  template <class Archive>
+  void serialize(Archive& archive) {
+    archive(from, path, summary);
+  }
+};
+
 /// What every PE has to know.
 struct restart_plan {
-  std::string states;
   std::uint64_t token = 0;
   std::int32_t pes_before = 1;
   std::int32_t pes_per_process_before = 1;
   std::string job;                    // an archive of the job_state
   std::vector<std::uint64_t> shared;  // by collection: addresses on the host
-  std::vector<std::pair<std::int32_t, checkpoint_files::file_summary>> own_files;  // by the PE that has written it
+  std::vector<own_file> own_files;
   template <class Archive>
   void serialize(Archive& archive) {
-    archive(states, token, pes_before, pes_per_process_before, job, shared, own_files);
+    archive(token, pes_before, pes_per_process_before, job, shared, own_files);
   }
 };
 
@@ -158,15 +170,13 @@ bool restarting_pe::read_some() {
   for (;;) {
     if (file_ == nullptr) {
       if (next_file_ == plan_.own_files.size()) return true;
-      const auto& [from, summary] = plan_.own_files[next_file_];
-      const auto part = static_cast<std::uint64_t>(from);
-      file_ =
-          std::make_unique<checkpoint_files::state_reader>(checkpoint_files::path_of_pe(plan_.states, part),
-                                                           checkpoint_files::file_identity{plan_.token, part}, summary);
+      const own_file& next = plan_.own_files[next_file_];
+      const checkpoint_files::file_identity identity{plan_.token, static_cast<std::uint64_t>(next.from)};
+      file_ = std::make_unique<checkpoint_files::state_reader>(next.path, identity, next.summary);
     }
     while (file_->next()) {
       try {
-        place(file_->head(), file_->bytes(), plan_.own_files[next_file_].first);
+        place(file_->head(), file_->bytes(), plan_.own_files[next_file_].from);
       } catch (const archive_error& error) {
         throw archive_error(fmt::format("{}: {}", file_->path(), error.what()));
       }
@@ -429,27 +439,46 @@ void wait_for(std::vector<future<void>>& asked) {
   for (future<void>& each : asked) each.get();
 }
 
-restart_plan plan_of(const checkpoint_files::manifest& contents, const std::string& folder) {
+/// A checkpoint, wherever it is.
+struct restart_source {
+  checkpoint_files::manifest contents;
+  std::string job;                                 // the bytes of its record
+  std::vector<std::vector<own_file>> files_of_pe;  // by the PE that is to read them
+};
+
+void check_program(const checkpoint_files::manifest& contents, const std::string& where) {
   if (contents.program != program_identity())
     throw checkpoint_files::checkpoint_error(
         fmt::format("{}: was written by another program, or by another version of this one (identity {:016x}, this is "
                     "{:016x}); only the program that has written a checkpoint can read it",
-                    folder, contents.program, program_identity()));
-  restart_plan plan;
-  plan.states = folder + "/" + contents.states;
-  plan.token = contents.token;
-  plan.pes_before = static_cast<std::int32_t>(contents.pes.size());
-  checkpoint_files::state_reader file(checkpoint_files::path_of_job(plan.states),
-                                      {contents.token, checkpoint_files::file_identity::job_part}, contents.job);
-  if (!file.next() || file.head().kind != record_kind::job)
-    throw checkpoint_files::checkpoint_error(fmt::format("{}: is damaged: it is not of a job", file.path()));
-  plan.job.assign(file.bytes().begin(), file.bytes().end());
-  if (file.next()) throw checkpoint_files::checkpoint_error(fmt::format("{}: is damaged: it goes on", file.path()));
-  return plan;
+                    where, contents.program, program_identity()));
 }
 
-void create_everywhere(sched::pe& here, const checkpoint_files::manifest& contents, restart_plan plan,
-                       const job_state& job) {
+restart_source source_in(const sched::pe& here, const std::string& folder) {
+  restart_source source{checkpoint_files::read_manifest(folder), {}, {}};
+  const checkpoint_files::manifest& contents = source.contents;
+  check_program(contents, folder);
+  const std::string states = folder + "/" + contents.states;
+  source.job = read_job_record(checkpoint_files::path_of_job(states), contents.token, contents.job);
+  const auto pes = static_cast<std::size_t>(here.job().pes());
+  source.files_of_pe.resize(pes);
+  for (std::size_t from = 0; from < contents.pes.size(); ++from)
+    source.files_of_pe[from % pes].push_back(
+        {static_cast<std::int32_t>(from), checkpoint_files::path_of_pe(states, from), contents.pes[from]});
+  return source;
+}
+
+restart_source source_in(const sched::pe& here, const found_in_memory& found) {
+  check_program(found.contents, "memory");
+  restart_source source{found.contents, found.job, {}};
+  source.files_of_pe.resize(static_cast<std::size_t>(here.job().pes()));
+  for (std::size_t from = 0; from < found.parts.size(); ++from)
+    source.files_of_pe[static_cast<std::size_t>(found.parts[from].reader)].push_back(
+        {static_cast<std::int32_t>(from), found.parts[from].path, found.contents.pes[from]});
+  return source;
+}
+
+void create_everywhere(sched::pe& here, const restart_source& source, const job_state& job) {
   const sched::runtime& runtime = here.job();
   std::vector<std::uint64_t> populations;
   for (const collection_state& each : job.collections)
@@ -458,23 +487,23 @@ void create_everywhere(sched::pe& here, const checkpoint_files::manifest& conten
   for (int host = 0; host < runtime.hosts(); ++host)
     asked.push_back(ask<&make_restored_shared>(here, runtime.first_pe_of(host), job.last_collection, populations));
   const std::vector<std::vector<std::uint64_t>> shared = values_of(asked);
+  restart_plan plan{source.contents.token,
+                    static_cast<std::int32_t>(source.contents.pes.size()),
+                    job.pes_per_process,
+                    source.job,
+                    {},
+                    {}};
   std::vector<future<void>> begun;
   for (int pe = 0; pe < runtime.pes(); ++pe) {
     plan.shared = shared[static_cast<std::size_t>(runtime.host_of(pe))];
-    plan.own_files.clear();
-    for (int from = pe; from < plan.pes_before; from += runtime.pes())
-      plan.own_files.emplace_back(from, contents.pes[static_cast<std::size_t>(from)]);
+    plan.own_files = source.files_of_pe[static_cast<std::size_t>(pe)];
     begun.push_back(ask<&begin_restart>(here, pe, plan));
   }
   wait_for(begun);
 }
 
-void restart_from(sched::pe& here, const std::string& folder) {
-  const checkpoint_files::manifest contents = checkpoint_files::read_manifest(folder);
-  restart_plan plan = plan_of(contents, folder);
-  const job_state job = read_job(plan.job);
-  plan.pes_per_process_before = job.pes_per_process;
-  create_everywhere(here, contents, std::move(plan), job);
+void restore(sched::pe& here, const restart_source& source, const std::string& where) {
+  create_everywhere(here, source, read_job(source.job));
   for (bool is_complete = false; !is_complete;) {
     auto reading = ask_all<&read_states>(here);
     is_complete = true;
@@ -485,9 +514,46 @@ void restart_from(sched::pe& here, const std::string& folder) {
   auto finishing = ask_all<&finish_restart>(here);
   std::uint64_t elements = 0;
   for (const std::uint64_t of_pe : values_of(finishing)) elements += of_pe;
-  if (elements != contents.elements)
+  if (elements != source.contents.elements)
     throw checkpoint_files::checkpoint_error(
-        fmt::format("{}: has {} elements; its manifest counts {}", folder, elements, contents.elements));
+        fmt::format("{}: has {} elements; its manifest counts {}", where, elements, source.contents.elements));
+}
+
+// One of the hosts that had each part is lost, perhaps. Before the program runs, there are two of each again.
+void restore_from_memory(sched::pe& here, const found_in_memory& found) {
+  restore(here, source_in(here, found), "memory");
+  goes_on_from(found);
+  if (here.job().hosts() == 1) return;
+  try {
+    renew_copies(*restored);
+  } catch (const remote_error& error) {
+    os::print_error_line(fmt::format("trireme: the state stays in memory once only: {}", error.what()));
+  }
+}
+
+// Which checkpoint a job under `trireme run --survive` goes on from; else the one of the command line.
+void restart_from_last(sched::pe& here) {
+  const config::configuration& values = here.job().values();
+  std::string folder = values.restart;
+  const auto last = values.survive.empty() ? std::nullopt : checkpoint_files::find_checkpoint(values.survive);
+  if (last) folder = last->folder;
+  const std::string memory = checkpoint_files::memory_checkpoint_of(values.survive);
+  const bool has_memory = !values.survive.empty() && !checkpoint_files::is_shared(values.survive);
+  if (has_memory && (folder.empty() || folder == memory)) {
+    if (const auto found = find_in_memory(here)) {
+      restore_from_memory(here, *found);
+    } else if (folder == memory) {
+      throw checkpoint_files::checkpoint_error(
+          "the last checkpoint in memory is lost: the hosts that are left do not have the states of all PEs");
+    } else {
+      return forget_memory(here);
+    }
+  } else if (!folder.empty()) {
+    const std::string path = std::filesystem::absolute(folder).lexically_normal().string();
+    restore(here, source_in(here, path), path);
+  } else {
+    return;
+  }
   auto notified = ask_all<&notify_restored>(here);
   wait_for(notified);
 }
@@ -496,15 +562,11 @@ void restart_from(sched::pe& here, const std::string& folder) {
 
 void restart_if_wanted(sched::pe& here, bool has_one_main_program) {
   const config::configuration& values = here.job().values();
-  std::string folder = values.restart;
-  // A later one than that of the command line: of an earlier life of this very job.
-  if (!values.survive.empty())
-    if (const auto last = checkpoint_files::find_checkpoint(values.survive)) folder = last->folder;
-  if (folder.empty()) return;
+  if (values.restart.empty() && (values.survive.empty() || !has_one_main_program)) return;
   try {
     if (!has_one_main_program)
       throw std::runtime_error("only programs of tri::run can be restarted, which have one main program");
-    restart_from(here, std::filesystem::absolute(folder).lexically_normal().string());
+    restart_from_last(here);
   } catch (const std::exception& error) {
     here.job().fail(fmt::format("cannot restart: {}", error.what()));
   }

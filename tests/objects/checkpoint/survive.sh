@@ -54,7 +54,7 @@ status=$?
 [ $? -eq 3 ] && ! grep -q start "$place/output" || fail "a failed program was started again"
 
 # ---- other numbers of processes
-"$trireme" run --survive -n 1 --pes 1 "$program" memory 1000000000 1 > "$place/output" 2>&1 &
+"$trireme" run --survive --resize-file "$place/size" -n 1 --pes 1 "$program" memory 1000000000 1 > "$place/output" 2>&1 &
 launcher=$!
 wait_for() {  # a line of the output
   for ((i = 0; i < 600; ++i)); do grep -q "$1" "$place/output" && return; sleep 0.1; done
@@ -67,6 +67,16 @@ for processes in 3 2 4; do
     fail "resize"
   wait_for "with $processes PEs"
 done
+# The same by a signal, as a batch system sends it.
+kill -USR1 $launcher
+wait_for "SIGUSR1: $place/size: has no first line with a number of processes; the job stays as it is"
+echo many > "$place/size"
+kill -USR1 $launcher
+wait_for "SIGUSR1: $place/size: 'many' in its first line is not a number of processes, 1 .. 4096"
+echo 5 > "$place/size"
+kill -USR1 $launcher
+wait_for "SIGUSR1: from its next checkpoint on, the job has 5 processes"
+wait_for "with 5 PEs"
 kill -9 "$(pgrep -P $launcher | tail -1)"
 wait_for "the job goes on from its last checkpoint"
 kill -TERM $launcher
