@@ -158,6 +158,11 @@ void add_placement_options(CLI::App& app, options& values) {
       ->type_name("N")
       ->check(at_least<std::int64_t>(1))
       ->capture_default_str();
+  app.add_option(
+         "--balance-first", values.balance_first,
+         "steps before the first balancing, if not as many: what was placed without knowing loads is soon mended")
+      ->type_name("N")
+      ->check(at_least<std::int64_t>(1));
 }
 
 void add_output_options(CLI::App& app, options& values) {
@@ -256,8 +261,8 @@ run_input load_input(const CLI::App& app, const options& values) {
     throw std::invalid_argument("--data, --system and --restart-in: more than one was given; give one of them");
   if (!made && given_any(app, {"--droplet-radius", "--droplet-box", "--droplet-place", "--droplet-speed"}))
     throw std::invalid_argument("--droplet-... are for --system droplet");
-  if (values.balance.empty() && given(app, "--balance-every"))
-    throw std::invalid_argument("--balance-every needs --balance NAME to say by which strategy");
+  if (values.balance.empty() && given_any(app, {"--balance-every", "--balance-first"}))
+    throw std::invalid_argument("--balance-every and --balance-first need --balance NAME to say by which strategy");
   if (restarting && values.replicate != int3{1, 1, 1}) {
     throw std::invalid_argument("--replicate works with --data or --system only; a restart file cannot be replicated");
   }

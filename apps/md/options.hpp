@@ -37,6 +37,7 @@ struct options {
   bool placed_by_volume = false;
   std::string balance;  ///< strategy; empty: no balancing
   std::int64_t balance_every = 100;
+  std::optional<std::int64_t> balance_first;  ///< nothing: balance_every
 };
 
 /// Adds all options to the program. The values are in `values` after app.parse, unchecked beyond single options.

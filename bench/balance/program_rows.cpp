@@ -84,7 +84,7 @@ std::vector<row_definition> balanced_program_rows(const std::string& program) {
        .path = TRIREME_BENCH_MD,
        .arguments = {"--system", "droplet", "--droplet-radius", "18", "--droplet-box", "60", "--droplet-place", "0.25",
                      "--placement", "volume", "--steps", "1000", "--thermo", "0"},
-       .balanced = {"--balance", "refine", "--balance-every", "100"},
+       .balanced = {"--balance", "refine", "--balance-first", "20", "--balance-every", "200"},
        .time = "^Loop time of ([0-9.e+-]+)",
        .seconds = 1.0,
        .balancing = "balancings by .*\\(([0-9.e+-]+) % of the time\\)",

@@ -99,7 +99,7 @@ measurement in_turns(context& tools, const std::string& program, int operations,
   };
   measurement made;
   std::vector<double> ratios;
-  for (int pair = -1, pairs = in_a_hurry ? 4 : 15; pair < pairs; ++pair) {
+  for (int pair = -1, pairs = in_a_hurry ? 4 : 11; pair < pairs; ++pair) {
     double watched = 0, alone = 0;
     for (const bool on : {pair % 2 == 0, pair % 2 != 0}) {
       top.watch(on);

@@ -31,7 +31,7 @@ patch_object::patch_object()
       number_(world_.grid().index({this_index()[2], this_index()[1], this_index()[0]})),
       clock_(world_.settings(), world_.steps_since_build()),
       step_(world_.plan().first),
-      last_balancing_(step_),
+      last_balancing_(step_ + world_.balance_first() - world_.balance_every()),
       neighbours_(world_.grid().neighbours(number_)) {
   if (world_.has_long_range()) near_slabs_ = world_.long_range().slabs_near(number_);
   parts_.resize(near_slabs_.size());

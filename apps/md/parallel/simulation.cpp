@@ -53,6 +53,7 @@ world make_world(const run_input& input, const options& values, const patch_grid
   facts.steps_since_build = input.restart ? input.restart->steps_since_build : 0;
   facts.barrier = values.barrier;
   facts.balance_every = values.balance.empty() ? 0 : values.balance_every;
+  facts.balance_first = values.balance_first.value_or(facts.balance_every);
   facts.mesh_objects = values.pme_slabs != 0 ? values.pme_slabs : tri::pe_count();
   facts.constant_sums = constant_sums(system.box, totals_of(system), input.settings.charges);
   facts.shows_progress = values.progress || isatty(STDERR_FILENO) == 1;

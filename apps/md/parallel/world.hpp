@@ -58,6 +58,7 @@ struct world_facts {
   bool shows_progress = false;
   bool barrier = false;            ///< patches wait for each other after every step
   std::int64_t balance_every = 0;  ///< steps between balancings, at the next list build; 0: none
+  std::int64_t balance_first = 0;  ///< steps before the first one
   std::int32_t mesh_objects = 1;   ///< slabs and rows of the charge mesh
   pair_sums constant_sums;         ///< of the charges, whatever the positions
 };
@@ -83,6 +84,7 @@ class world {
   const kernel_set& kernels() const { return *kernels_; }
   bool barrier() const { return facts_.barrier; }
   std::int64_t balance_every() const { return facts_.balance_every; }
+  std::int64_t balance_first() const { return facts_.balance_first; }
   const pair_sums& constant_sums() const { return facts_.constant_sums; }
   /// By type.
   const std::vector<double>& charges() const { return charges_; }

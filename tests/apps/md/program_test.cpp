@@ -202,7 +202,8 @@ TEST_F(program, droplet_runs_balanced_and_not) {
 TEST_F(program, explains_balancings_and_systems_that_cannot_be) {
   EXPECT_THAT(threads(2, "--data " + data + " --balance refin").output, HasSubstr("md: "));
   EXPECT_THAT(threads(2, "--data " + data + " --balance refin").output, HasSubstr("refine"));
-  EXPECT_THAT(threads(2, "--data " + data + " --balance-every 5").output, HasSubstr("--balance-every needs --balance"));
+  EXPECT_THAT(threads(2, "--data " + data + " --balance-every 5").output,
+              HasSubstr("--balance-every and --balance-first need --balance"));
   EXPECT_THAT(serial("--system droplet --droplet-radius 20 --droplet-box 30").output,
               HasSubstr("its diameter must be smaller than the box"));
   EXPECT_THAT(serial("--system droplet --data " + data).output, HasSubstr("more than one was given"));
