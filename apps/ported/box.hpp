@@ -1,7 +1,6 @@
 // A box of cells with a layer of cells around it, which is heated on three faces, and the uneven work of its blocks.
 #pragma once
 
-#include <array>
 #include <cmath>
 #include <cstddef>
 #include <utility>

@@ -4,8 +4,8 @@
 //   jacobi2d [cells per side [cells per side of a block [most steps]]] [verify]
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <chrono>
-#include <cmath>
 #include <exception>
 #include <stdexcept>
 #include <utility>

@@ -99,13 +99,14 @@ std::vector<std::vector<particle>> take_leavers(const cell_grid& grid, const cel
   for (const particle& each : own) {
     const cell_index to = {side_of(each.position.x, cell[0]), side_of(each.position.y, cell[1]),
                            side_of(each.position.z, cell[2])};
-    const auto neighbour = static_cast<std::size_t>(9 * to[0] + 3 * to[1] + to[2] + 13);
+    const int neighbour = 9 * to[0] + 3 * to[1] + to[2] + 13;
     if (neighbour == 13) {
       own[staying++] = each;
       continue;
     }
-    leavers[neighbour].push_back(each);
-    vec3& position = leavers[neighbour].back().position;
+    std::vector<particle>& leaving = leavers[static_cast<std::size_t>(neighbour)];
+    leaving.push_back(each);
+    vec3& position = leaving.back().position;
     position = {in_box(position.x, grid.size[0]), in_box(position.y, grid.size[1]), in_box(position.z, grid.size[2])};
   }
   own.resize(staying);
