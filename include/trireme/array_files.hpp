@@ -13,6 +13,7 @@
 #include <stdexcept>
 #include <string>
 
+#include "trireme/checkpoint.hpp"
 #include "trireme/detail/arrays/array_in_file.hpp"
 #include "trireme/global_array.hpp"
 
@@ -87,6 +88,23 @@ global_array<T, N> load(const std::string& path, const file_options& options, co
 template <class T, int N, class... Options>
 global_array<T, N> load(const std::string& path, const Options&... how) {
   return load<T, N>(path, file_options(), how...);
+}
+
+namespace objects {
+future<void> begin_checkpoint_without_arrays(const std::string& folder, program_state state);
+}  // namespace objects
+
+/// tri::checkpoint in a job that has global arrays. They are not in it, and tri::checkpoint refuses to write one then:
+/// a later job would not have them. Who writes them into files of their own, or can do without, calls this. Their
+/// handles are of no use after a restart.
+template <class State>
+[[nodiscard]] future<void> checkpoint_without_arrays(const std::string& folder, const State& state) {
+  return objects::begin_checkpoint_without_arrays(folder, objects::as_program_state(state));
+}
+template <class State>
+[[nodiscard]] future<void> checkpoint_without_arrays(in_memory_tag, const State& state) {
+  if (!objects::survives_losses()) return objects::ready_future();
+  return objects::begin_checkpoint_without_arrays({}, objects::as_program_state(state));
 }
 
 }  // namespace tri

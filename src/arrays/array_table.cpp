@@ -12,6 +12,7 @@
 #include "arrays/direct/remote_addresses.hpp"
 #include "arrays/host_directory.hpp"
 #include "arrays/outstanding_requests.hpp"
+#include "objects/checkpoint/pe_state.hpp"
 #include "objects/messages/held_messages.hpp"
 #include "os/hash.hpp"
 #include "sched/remote/host_records.hpp"
@@ -23,6 +24,15 @@
 namespace tri::arrays {
 namespace {
 pe_local<array_table> table;  // NOLINT(cert-err58-cpp): registration before main, as of all variables of a PE
+
+std::string obstacle_to_checkpoint() {
+  const std::shared_ptr<local_array> found = array_table::here().any();
+  if (found == nullptr) return {};
+  return fmt::format(
+      "{} ({}) is not in checkpoints: free it before, or call tri::checkpoint_without_arrays, which leaves it out",
+      describe(found->id()), describe(found->shape()));
+}
+const bool is_registered = objects::register_array_obstacle(&obstacle_to_checkpoint);
 }  // namespace
 
 array_table& array_table::here() {
@@ -70,6 +80,8 @@ std::shared_ptr<local_array> array_table::find(array_id id) const {
   const auto found = arrays_.find(id);
   return found == arrays_.end() ? nullptr : found->second;
 }
+
+std::shared_ptr<local_array> array_table::any() const { return arrays_.empty() ? nullptr : arrays_.begin()->second; }
 
 bool array_table::was_freed(array_id id) const {
   const auto of_partition = freed_.find(partition_of(id));

@@ -31,6 +31,8 @@ class array_table {
   array_id next_id_of_all() { return id_of(0, made_by_all_++); }
   array_id next_own_id(int pe) { return id_of(static_cast<std::uint64_t>(pe) + 1, made_alone_++); }
   std::shared_ptr<local_array> find(array_id id) const;
+  /// One that was not freed; null: there is none.
+  std::shared_ptr<local_array> any() const;
   bool was_freed(array_id id) const;
   void enter(const std::shared_ptr<local_array>& array);
   void make_piece(local_array& array);

@@ -250,11 +250,17 @@ void end_checkpoint_service(sched::pe&) {
 
 void renew_copies(program_state state) {
   of_this_pe->is_renewal = true;
-  begin_checkpoint_in_memory(std::move(state)).get();
+  try {
+    begin_checkpoint_in_memory(std::move(state)).get();
+  } catch (...) {
+    of_this_pe->is_renewal = false;  // the next one is the program's
+    throw;
+  }
 }
 
-future<void> begin_checkpoint(const std::string& folder, program_state state) {
-  if (folder.empty()) throw std::invalid_argument("tri::checkpoint: the path of the folder is empty");
+namespace {
+
+future<void> request_checkpoint(const std::string& folder, program_state state, bool leaves_arrays) {
   auto& here = sched::this_pe();
   future<void> result;
   checkpoint_caller caller;
@@ -262,11 +268,27 @@ future<void> begin_checkpoint(const std::string& folder, program_state state) {
     const element_base& element = *running_owner->element();
     caller = {element.home().facts().id, element.number()};
   }
+  caller.leaves_arrays = leaves_arrays;
   post_packed(here, 0, request_handler, 0, 0,
               pack_arguments<request>(here, here.is_in_this_process(0), false,
                                       std::filesystem::absolute(folder).lexically_normal().string(), std::move(state),
                                       caller, result.get_promise()));
   return result;
+}
+
+}  // namespace
+
+future<void> begin_checkpoint(const std::string& folder, program_state state) {
+  if (folder.empty()) throw std::invalid_argument("tri::checkpoint: the path of the folder is empty");
+  return request_checkpoint(folder, std::move(state), false);
+}
+
+// Into memory if the path is empty. Declared in trireme/array_files.hpp.
+[[gnu::visibility("default")]] future<void> begin_checkpoint_without_arrays(const std::string& folder,
+                                                                            program_state state) {
+  const std::string& survival = sched::this_pe().job().values().survive;
+  return request_checkpoint(folder.empty() ? checkpoint_files::memory_checkpoint_of(survival) : folder,
+                            std::move(state), true);
 }
 
 bool survives_losses() { return !sched::this_pe().job().values().survive.empty(); }

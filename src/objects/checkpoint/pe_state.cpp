@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "objects/collection_manager.hpp"
+#include "objects/teams/local_teams.hpp"
 #include "os/hash.hpp"
 #include "trireme/detail/arena/allocate.hpp"
 #include "trireme/detail/sched/handler_table.hpp"
@@ -23,6 +24,36 @@ void with_archive(Save&& save, Use&& use) {
   const output_archive::contents written = archive.take();
   use(written.block, written.bytes);
   arena::release(written.block);
+}
+
+obstacle_function& array_obstacle() {
+  static obstacle_function found = nullptr;
+  return found;
+}
+
+std::string obstacle_of_teams(const sched::pe& here, const local_teams& teams) {
+  std::string obstacle;
+  teams.visit([&](const local_team& team) {
+    if (team.has_collectives())
+      obstacle =
+          fmt::format("a collective of a tri::team of {} PEs has not ended on PE {}", team.size(), here.number());
+  });
+  return obstacle;
+}
+
+// Of the teams that splits have made; all PEs have the others.
+void write_teams(const local_teams& teams, checkpoint_files::state_writer& writer) {
+  teams.visit([&](const local_team& team) {
+    if (!local_teams::is_made_by_split(team.id())) return;
+    std::vector<std::int32_t> pes;
+    for (int rank = 0; rank < team.size(); ++rank) pes.push_back(team.pe_of(rank));
+    write_record(writer, {record_kind::team, teams.drawn(), 0, team.id()},
+                 [&](output_archive& archive) { archive(pes); });
+  });
+  // Names of teams that were freed are not given again either.
+  if (teams.drawn() != 0)
+    write_record(writer, {record_kind::team, teams.drawn(), 0, 0},
+                 [](output_archive& archive) { archive(std::vector<std::int32_t>()); });
 }
 
 // A node object is of its process; its first PE has it in its file.
@@ -55,6 +86,11 @@ std::uint64_t program_identity() {
   return hash;
 }
 
+bool register_array_obstacle(obstacle_function found) {
+  array_obstacle() = found;
+  return true;
+}
+
 std::string obstacle_to_checkpoint(sched::pe& here, const checkpoint_caller& caller) {
   const pe_objects& objects = pe_objects::of(here);
   const element_base* waiting = nullptr;
@@ -66,6 +102,8 @@ std::string obstacle_to_checkpoint(sched::pe& here, const checkpoint_caller& cal
     if (obstacle.empty()) obstacle = static_cast<collection_manager&>(each).obstacle_to_checkpoint(waiting);
   });
   if (obstacle.empty() && here.local_number() == 0) obstacle = obstacle_of_process();
+  if (obstacle.empty()) obstacle = obstacle_of_teams(here, pe_objects::of(here).teams());
+  if (obstacle.empty() && array_obstacle() != nullptr && !caller.leaves_arrays) obstacle = array_obstacle()();
   return obstacle;
 }
 
@@ -90,6 +128,7 @@ std::vector<std::pair<std::uint32_t, std::uint64_t>> write_pe_state(sched::pe& h
     static_cast<collection_manager&>(each).write_elements(writer);
     if (!each.facts().one_per_pe) populations.emplace_back(each.facts().id, each.local_elements().size());
   });
+  write_teams(pe_objects::of(here).teams(), writer);
   std::uint64_t number = 0;
   for (const saved_variable& each : pe_local_variables()) {
     if (each.save != nullptr)

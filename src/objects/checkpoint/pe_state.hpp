@@ -20,6 +20,7 @@ struct record_kind {
   static constexpr std::uint32_t variable = 3;     // number of a pe_local
   static constexpr std::uint32_t node_object = 4;  // type, collection; in the file of the first PE of a process
   static constexpr std::uint32_t job = 5;          // in the job's file: a job_state
+  static constexpr std::uint32_t team = 6;         // type: numbers drawn for teams; number: its name; bytes: its PEs
 };
 
 struct collection_state {
@@ -54,7 +55,12 @@ struct checkpoint_caller {
   static constexpr std::uint32_t none = ~std::uint32_t{0};
   std::uint32_t collection = none;
   std::uint64_t number = 0;
+  bool leaves_arrays = false;  // it knows that they are not in it
 };
+
+/// Why something of another layer on this PE is not in checkpoints; empty: it has nothing. Registered before main.
+using obstacle_function = std::string (*)();
+bool register_array_obstacle(obstacle_function found);
 
 /// Why the state of this PE cannot be written now; empty: it can.
 std::string obstacle_to_checkpoint(sched::pe& here, const checkpoint_caller& caller);

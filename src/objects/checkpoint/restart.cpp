@@ -19,6 +19,7 @@
 #include "objects/checkpoint/pe_state.hpp"
 #include "objects/checkpoint/request.hpp"
 #include "objects/collection_manager.hpp"
+#include "objects/teams/local_teams.hpp"
 #include "os/standard_output.hpp"
 #include "sched/remote/host_records.hpp"
 #include "trireme/array.hpp"
@@ -89,6 +90,7 @@ class restarting_pe {
   void place(const checkpoint_files::record_head& head, const std::vector<char>& bytes, int from);
   void place_element(carried_record record, const std::vector<char>& bytes);
   void place_deleted(carried_record record, const std::vector<char>& bytes);
+  void take_team(const carried_record& record, input_archive& archive);
   /// How the states of PEs or processes come together when there are fewer.
   struct sharing_rule {
     bool adds_up;
@@ -200,6 +202,8 @@ void restarting_pe::place(const checkpoint_files::record_head& head, const std::
                                {variable.merge != nullptr, variable.is_same_everywhere},
                                fmt::format("the tri::pe_local with number {}", record.number), bytes);
     }
+    case record_kind::team:  // of PEs by number: where these are others, only its name stays taken
+      return hand_on(from % pes(), record, plan_.pes_before == pes() ? bytes : std::vector<char>());
     case record_kind::node_object: {
       const auto& type = node_object_type_of(record.type);
       record.from /= plan_.pes_per_process_before;
@@ -284,6 +288,8 @@ void restarting_pe::take(const carried_record& record, const char* bytes, std::s
       return take_element(record, archive);
     case record_kind::deleted:
       return collection(record.collection).restored_elsewhere(record.number, record.from);
+    case record_kind::team:
+      return take_team(record, archive);
     case record_kind::variable:
       if (leaves(record, here_.number(), 1)) {
         leaving_variables_[{record.number, record.from}] = std::string(bytes, count);
@@ -309,6 +315,19 @@ void restarting_pe::take_element(const carried_record& record, input_archive& ar
   current_construction() = {&home, record.number, nullptr};  // begins empty
   const owner_scope before(running_owner);
   home.install_restored(element_type_of(record.type).make());
+}
+
+void restarting_pe::take_team(const carried_record& record, input_archive& archive) {
+  local_teams& teams = pe_objects::of(here_).teams();
+  teams.draw_behind(record.type);
+  if (archive.left() == 0) return;
+  std::vector<std::int32_t> members;
+  archive(members);
+  if (!local_teams::is_made_by_split(record.number)) return;
+  const auto exists = [&](std::int32_t pe) { return pe >= 0 && pe < pes(); };
+  if (!std::ranges::all_of(members, exists) || std::ranges::find(members, here_.number()) == members.end())
+    throw archive_error("a team has members that are no PEs, or not this one");
+  teams.add(record.number, {members.begin(), members.end()});
 }
 
 void restarting_pe::take_node_object(const carried_record& record, input_archive& archive) {

@@ -2,6 +2,7 @@
 // makes the others, and takes in the messages that came before its own result.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -11,6 +12,7 @@
 
 #include "objects/location/number_set.hpp"
 #include "trireme/detail/objects/local_team.hpp"
+#include "trireme/detail/os/function_ref.hpp"
 #include "trireme/detail/sched/envelope.hpp"
 
 namespace tri::objects {
@@ -28,7 +30,15 @@ class local_teams {
 
   explicit local_teams(sched::pe& here) : here_(here) {}
 
+  /// Made by team::split, of some PEs; the others have names up to this.
+  static constexpr bool is_made_by_split(std::uint64_t id) { return id > arrays; }
+
   std::uint32_t draw_number() { return ++drawn_; }
+  std::uint32_t drawn() const { return drawn_; }
+  void draw_behind(std::uint32_t number) { drawn_ = std::max(drawn_, number); }
+  void visit(os::function_ref<void(const local_team&)> use) const {
+    for (const auto& [id, team] : known_) use(*team);
+  }
   /// Null: this PE does not know it.
   std::shared_ptr<local_team> find(std::uint64_t id);
   bool was_freed(std::uint64_t id) const;

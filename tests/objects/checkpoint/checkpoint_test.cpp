@@ -14,6 +14,8 @@
 
 #include "support/check.hpp"
 #include "support/run_on_pes.hpp"
+#include "trireme/array_files.hpp"
+#include "trireme/team.hpp"
 
 namespace tri::testing {
 namespace {
@@ -625,6 +627,95 @@ TEST(checkpoint, elements_hear_of_a_restart_when_all_are_there) {
                                check_equal(all.reduce<&notified::get>(sum).get(), 35);
                              }),
               0);
+}
+
+// ---- teams and global arrays
+
+struct team_user : group_member<team_user> {
+  static constexpr bool same_everywhere = true;
+  team odd_or_even;
+  task<> split() { odd_or_even = co_await team::world().split(this_pe() % 2, this_pe()); }
+  task<int> total() { co_return co_await odd_or_even.allreduce(this_pe() + 1, sum); }
+  bool is_member() {
+    try {
+      return odd_or_even.size() > 0;
+    } catch (const std::logic_error&) {
+      return false;
+    }
+  }
+  team handle() { return odd_or_even; }
+  template <class Archive>
+  void serialize(Archive& archive) {
+    archive(odd_or_even);
+  }
+};
+
+void split_all(const group<team_user>& users) {
+  users.broadcast<&team_user::split>();
+  quiescence().get();
+}
+std::vector<int> totals_of(const group<team_user>& users) {
+  std::vector<future<int>> asked;
+  for (int pe = 0; pe < pe_count(); ++pe) asked.push_back(users[pe].call<&team_user::total>());
+  std::vector<int> totals;
+  for (future<int>& each : asked) totals.push_back(each.get());
+  return totals;
+}
+
+TEST(checkpoint, teams_are_there_again_on_as_many_pes) {
+  const temporary_folder folder;
+  ASSERT_EQ(run_on_pes(4,
+                       [&] {
+                         const auto users = make_group<team_user>();
+                         split_all(users);
+                         check(totals_of(users) == std::vector<int>({4, 6, 4, 6}), "totals before");
+                         checkpoint(folder.checkpoint(), users).get();
+                       }),
+            0);
+  ASSERT_EQ(restart_on_pes(4, folder,
+                           [] {
+                             const auto users = restored_state<group<team_user>>();
+                             check(totals_of(users) == std::vector<int>({4, 6, 4, 6}), "totals");
+                           }),
+            0);
+  // With others they are not, and no new team has the name of an old one.
+  for (const int pes : {2, 5})
+    ASSERT_EQ(restart_on_pes(pes, folder,
+                             [] {
+                               const auto users = restored_state<group<team_user>>();
+                               std::vector<team> old;
+                               for (int pe = 0; pe < pe_count(); ++pe) {
+                                 check(!users[pe].call<&team_user::is_member>().get(), "a member of an old team");
+                                 old.push_back(users[pe].call<&team_user::handle>().get());
+                               }
+                               split_all(users);
+                               for (int pe = 0; pe < pe_count(); ++pe) {
+                                 const team fresh = users[pe].call<&team_user::handle>().get();
+                                 check(std::ranges::find(old, fresh) == old.end(), "the name of an old team");
+                               }
+                               check_equal(totals_of(users)[0], pe_count() == 2 ? 1 : 1 + 3 + 5);
+                             }),
+              0);
+}
+
+TEST(checkpoint, global_arrays_are_refused_or_left_out) {
+  const temporary_folder folder;
+  ASSERT_EQ(run_on_pes(2,
+                       [&] {
+                         const auto numbers = make_global_array<double>(10);
+                         quiescence().get();
+                         check_throws<remote_error>([&] { checkpoint(folder.checkpoint(), 1).get(); },
+                                                    "global array 1 of those made by PE 0 ((10) of double in tiles (");
+                         check_throws<remote_error>([&] { checkpoint(folder.checkpoint(), 1).get(); },
+                                                    "is not in checkpoints: free it before");
+                         checkpoint_without_arrays(folder.checkpoint(), 2).get();
+                         checkpoint_without_arrays(in_memory, 3).get();  // nothing: the job does not survive
+                         numbers.free().get();
+                         quiescence().get();
+                         checkpoint(folder.checkpoint(), 4).get();
+                       }),
+            0);
+  ASSERT_EQ(restart_on_pes(1, folder, [] { check_equal(restored_state<int>(), 4); }), 0);
 }
 
 }  // namespace
