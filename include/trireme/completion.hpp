@@ -37,6 +37,15 @@ class local_completion : public group_member<local_completion> {
   void consume(std::uint64_t messages) { consumed_ += messages; }
   void done(std::uint64_t producers) { done_ += producers; }
   sums counts() const { return {produced_, consumed_, done_}; }
+  template <class Archive>
+  void serialize(Archive& archive) {
+    archive(produced_, consumed_, done_, producers_);
+  }
+  void on_shrink(const local_completion& leaving) {
+    produced_ += leaving.produced_;
+    consumed_ += leaving.consumed_;
+    done_ += leaving.done_;
+  }
 
   /// On PE 0.
   task<> detect(std::uint64_t producers, promise<void> complete) {
@@ -54,11 +63,13 @@ class local_completion : public group_member<local_completion> {
       future<sums> second_wave = all.reduce<&local_completion::counts>(several(sum, sum, sum));
       const sums now = co_await std::move(second_wave);
       if (std::get<2>(before) == producers_ && std::get<1>(before) == std::get<0>(now)) break;
-      if (std::get<2>(now) > producers_ || std::get<1>(now) > std::get<0>(now)) {
+      // Inside one wave more may seem consumed than produced: a PE that was asked late has consumed what another one
+      // has produced since it was asked. Not of what the wave before found.
+      if (std::get<2>(before) > producers_ || std::get<1>(before) > std::get<0>(now)) {
         is_detecting_ = false;
-        complete.fail("tri::completion_detector: " + std::to_string(std::get<1>(now)) + " messages were consumed of " +
-                      std::to_string(std::get<0>(now)) + " produced, and " + std::to_string(std::get<2>(now)) +
-                      " producers are done of " + std::to_string(producers_));
+        complete.fail("tri::completion_detector: " + std::to_string(std::get<1>(before)) +
+                      " messages were consumed of " + std::to_string(std::get<0>(now)) + " produced, and " +
+                      std::to_string(std::get<2>(before)) + " producers are done of " + std::to_string(producers_));
         co_return;
       }
       future<void> paused = after(pause);

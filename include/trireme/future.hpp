@@ -237,12 +237,15 @@ struct result_handler {
       register_handler_of<std::tuple<stored<T>>>(&deliver, "result " + type_name<T>());
 };
 
+/// Whether a result of another PE of this process is there; in a replay, whether it was when that was recorded.
+bool is_ready_elsewhere(sched::pe& here, const result_base& result);
+
 /// A coroutine's wait for a future; in its frame.
 template <class T>
 class future_awaiter : public result_waiter {
  public:
   explicit future_awaiter(future<T>& result) : of_(result), state_(*result.state_) {}
-  bool await_ready() const { return state_.is_ready(); }
+  bool await_ready() const { return of_.ready(); }
   void await_suspend(std::coroutine_handle<> coroutine) {
     sched::pe& here = sched::this_pe();
     if (&here == of_.pe_) [[likely]]
@@ -347,7 +350,12 @@ class [[nodiscard]] future {
     state_->count_for_owner();
     return {static_cast<std::uint32_t>(pe_->number()), name_.slot, name_.generation};
   }
-  bool ready() const { return state_->is_ready(); }
+  bool ready() const {
+    sched::pe* const here = sched::detail::this_pe;
+    if (here == pe_ || here == nullptr) [[likely]]
+      return state_->is_ready();
+    return objects::is_ready_elsewhere(*here, *state_);
+  }
 
   /// Runs other messages of this PE until the value has arrived; only outside of entry methods and coroutines, which
   /// use co_await. Throws remote_error with the text of an exception of the called method.

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <thread>
 #include <utility>
 
 namespace tri::objects {
@@ -78,6 +79,13 @@ void tell(const result_base::relay_name& relay) {
 
 void throw_no_such_pe(std::uint32_t pe, int pes) {
   throw std::out_of_range(fmt::format("tri::promise: its future is on PE {}; there are PEs 0..{}", pe, pes - 1));
+}
+
+// Its PE had set it before when that was recorded, so it does not wait for this one.
+bool is_ready_elsewhere(sched::pe& here, const result_base& result) {
+  const bool ready = here.repeatable(result.is_ready() ? 1 : 0) != 0;
+  while (ready && !result.is_ready()) std::this_thread::yield();
+  return ready;
 }
 
 void forget_elsewhere(sched::pe& here, int pe, result_table::name name, std::shared_ptr<result_base> result) {

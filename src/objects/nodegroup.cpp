@@ -1,11 +1,13 @@
 #include "trireme/nodegroup.hpp"
 
 #include <fmt/format.h>
+#include <condition_variable>
 #include <iterator>
 #include <map>
 #include <mutex>
 #include <thread>
 #include <unordered_map>
+#include <unordered_set>
 #include <utility>
 #include <vector>
 
@@ -21,51 +23,62 @@ struct node_objects {
   std::mutex lock;
   std::map<std::uint32_t, std::unique_ptr<node_object>> members;          // in order of creation
   std::unordered_map<std::uint32_t, std::vector<sched::envelope>> early;  // messages that came before their member
-  std::unordered_map<std::uint32_t, std::shared_ptr<std::once_flag>> being_made;
+  std::unordered_set<std::uint32_t> being_made;
+  std::condition_variable made;  // one of those
 };
 node_objects& here_known() {
   static node_objects known;
   return known;
 }
 
-// How far a group is here: the number of messages that came before its member, or, from then on, the most.
+// How far a group is here: the number of messages that came before its member, or, from then on, the most. Holding the
+// lock.
 constexpr std::uint64_t has_member = (std::uint64_t{1} << 40) - 1;
 std::uint64_t progress_of(std::uint32_t group) {
-  std::lock_guard guard(here_known().lock);
   if (here_known().members.contains(group)) return has_member;
   const auto early = here_known().early.find(group);
   return early == here_known().early.end() ? 0 : early->second.size();
 }
+bool is_begun(std::uint32_t group) {
+  return here_known().members.contains(group) || here_known().being_made.contains(group);
+}
 
-// In a replay, PEs of the process come to a group in the order in which they did when it was recorded. Those for which
-// this PE waits were before it then, so none of them waits for this one.
-void wait_for_turn(sched::pe& here, std::uint32_t group) {
+// In a replay, PEs of the process come to a group in the order in which they did when it was recorded: each waits until
+// the others have come as far as they were then. They were there before it, so none of them waits for this one. What
+// the caller does with the lock it did with the same one when it was recorded, or another PE could have come in
+// between.
+template <class Progress>
+std::unique_lock<std::mutex> lock_in_turn(sched::pe& here, Progress&& progress) {
+  std::unique_lock guard(here_known().lock);
   if (static_cast<sched::process_runtime&>(here.job()).order() == nullptr) [[likely]]
-    return;
-  const std::uint64_t recorded = here.repeatable(progress_of(group));
-  while (progress_of(group) < recorded) std::this_thread::yield();
+    return guard;
+  const std::uint64_t recorded = here.repeatable(progress());
+  while (progress() < recorded) {
+    guard.unlock();
+    std::this_thread::yield();
+    guard.lock();
+  }
+  return guard;
 }
 
 }  // namespace
 
 void install_node_object(sched::pe& here, std::uint32_t group, os::function_ref<std::unique_ptr<node_object>()> make) {
-  wait_for_turn(here, group);
-  std::shared_ptr<std::once_flag> once;
   {
-    std::lock_guard guard(here_known().lock);
-    if (here_known().members.contains(group)) return;
-    auto& creation = here_known().being_made[group];
-    if (creation == nullptr) creation = std::make_shared<std::once_flag>();
-    once = creation;
+    // Which PE makes it is repeated, as its constructor may send. The others wait for it.
+    auto guard = lock_in_turn(here, [group]() -> std::uint64_t { return is_begun(group) ? 1 : 0; });
+    if (is_begun(group)) return here_known().made.wait(guard, [group] { return here_known().members.contains(group); });
+    here_known().being_made.insert(group);
   }
+  auto object = make();  // its constructor may use other groups, hence outside of the lock
   std::vector<sched::envelope> waiting;
-  std::call_once(*once, [&] {  // its constructor may use other groups, hence outside of the lock
-    auto object = make();
-    std::lock_guard guard(here_known().lock);
+  {
+    const auto guard = lock_in_turn(here, [group] { return progress_of(group); });
     here_known().members[group] = std::move(object);
     here_known().being_made.erase(group);
     if (auto found = here_known().early.extract(group)) waiting = std::move(found.mapped());
-  });
+  }
+  here_known().made.notify_all();
   // Not run here, one after the other: they may wait for each other, and another PE may be idle.
   for (const sched::envelope& message : waiting) {
     here.send_to_node(here.job().process(), message);
@@ -109,8 +122,7 @@ void check_node_number(sched::pe& here, const sched::envelope& message) {
 }
 
 node_object* find_node_object(sched::pe& here, sched::envelope& message) {
-  wait_for_turn(here, message.collection);
-  std::lock_guard guard(here_known().lock);
+  const auto guard = lock_in_turn(here, [&] { return progress_of(message.collection); });
   if (const auto found = here_known().members.find(message.collection); found != here_known().members.end())
     return found->second.get();
   check_collection_number(here, message);

@@ -96,6 +96,18 @@ TEST_F(order, of_a_job_that_stops_or_hangs_is_replayed_up_to_there) {
   EXPECT_THAT(again.errors, HasSubstr("the program waits for a result that cannot come"));
 }
 
+// PEs of the process come with messages for a group while one of them makes its member; in the replay that takes no
+// time.
+TEST_F(order, of_a_node_group_that_is_made_slowly) {
+  for (int seed = 1; seed <= 10; ++seed) {
+    const command_result first =
+        run({1, 4, 1}, "--tri-shuffle-delay-us=5000 --tri-record=r --tri-shuffle=" + std::to_string(seed) + " 6 slow");
+    ASSERT_EQ(first.status, 0) << first.errors;
+    const command_result second = run({1, 4, 1}, "--tri-replay=r --tri-stall-report-s=0.3 6 silent");
+    ASSERT_EQ(result_of(second), result_of(first)) << "seed " << seed << '\n' << second.errors;
+  }
+}
+
 class refused_replay : public order {
  protected:
   void SetUp() override {

@@ -5,11 +5,13 @@
 // delayed, of a node group, of broadcasts and reductions. Each PE adds what it runs to a digest, so two runs with the
 // same output ran their messages in the same order.
 //   rounds     of the other messages (4)
-//   variant    silent: the payer is not asked; hang: waits for what never comes; stop: tri::exit meanwhile
+//   variant    silent: the payer is not asked; hang: waits for what never comes; stop: tri::exit meanwhile;
+//              slow: as silent, but the node group takes its time
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include <trireme/objects.hpp>
@@ -43,7 +45,11 @@ struct account : tri::object<account> {
   }
 };
 
+bool is_slow = false;
 struct office : tri::nodegroup_member<office> {
+  office() {
+    if (is_slow) std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  }
   void note(int number) { ran->add(3, number); }
 };
 
@@ -87,7 +93,7 @@ void run(int rounds, const std::string& variant) {
   const auto clerks = tri::make_group<clerk>();
   const auto offices = tri::make_nodegroup<office>();
   clerks[1 % pes].send<&clerk::open>(books);
-  if (variant != "silent") clerks[2 % pes].send<&clerk::pay>(books, 1);
+  if (variant != "silent" && variant != "slow") clerks[2 % pes].send<&clerk::pay>(books, 1);
   for (int pe = 0; pe < pes; ++pe) {
     clerks[pe].send<&clerk::chat>(offices, rounds);
     clerks[pe].send<&clerk::sleep_a_little>(1 + pe);
@@ -105,6 +111,7 @@ void run(int rounds, const std::string& variant) {
 }  // namespace
 
 int main(int argc, char** argv) {
+  for (int i = 1; i < argc; ++i) is_slow = is_slow || std::string(argv[i]) == "slow";
   return tri::run(argc, argv,
                   [](int count, char** words) { run(count > 1 ? std::atoi(words[1]) : 4, count > 2 ? words[2] : ""); });
 }

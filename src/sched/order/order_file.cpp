@@ -156,6 +156,7 @@ void order_writer::put(std::uint64_t word) {
 }
 
 void order_writer::add(const recorded_message& message) {
+  if (finished_) return;  // what destructors of dropped messages draw
   if (message.handler >> handler_bits != 0)
     refuse(path_, fmt::format("cannot name the method {}: it has room for {}", message.handler, 1u << handler_bits));
   put(payload_of(message));

@@ -1,5 +1,6 @@
-// The step of a scheduler whose messages run in an order of its own (pe_order.hpp). One message a step, so what waits
-// for a result looks after each; instead of scheduler::step, which asks for it by one branch.
+// The step of a scheduler whose messages run in an order of its own (pe_order.hpp), instead of scheduler::step, which
+// asks for it by one branch. One message of the record a step, immediate ones too: what waits for a result looks after
+// each, and in a replay it has to look at the same moments.
 #include <fmt/format.h>
 #include <algorithm>
 #include <functional>
@@ -71,12 +72,11 @@ void scheduler::take_urgent() {
       run_block(message);
     } else {
       order_->number_urgent(*message);
-      const recorded_message name{message_class::urgent, message->source, message->handler, message->stamp};
       const bool is_own = static_cast<int>(message->source) == number_;
       if (order_->reader != nullptr)
-        order_->kept.emplace(std::pair(counted_as(name.source, name.handler), message->stamp), message);
+        order_->kept.emplace(std::pair(counted_as(message->source, message->handler), message->stamp), message);
       else if ((message->flags & envelope::is_immediate) != 0)
-        run_in_order(name, message);
+        order_->immediate.push_back(message);
       else
         order_->late.emplace_back(order_->shuffles && !is_own ? order_->due_of_urgent(*message, os::ticks()) : 0,
                                   message);
@@ -85,12 +85,12 @@ void scheduler::take_urgent() {
   }
 }
 
-// From the queues of others into memory of our own. Whether a message was run. Under a shuffle, nothing is taken from
-// behind the creation of a collection until that has run: any sender may speak of the collection there.
+// From the queues of others into memory of our own. Whether there was something with a priority. Under a shuffle,
+// nothing is taken from behind the creation of a collection until that has run: any sender may speak of the collection
+// there.
 bool scheduler::take_arrivals() {
-  bool ran = false;
-  // An immediate message may be the answer to another one, and passes what waits like that.
-  for (int round = 0; round < 2 && inbox_.has_urgent(); ++round, ran = true) take_urgent();
+  const bool took = inbox_.has_urgent();
+  if (took) take_urgent();
   for (int taken = 0; taken < most_arrivals; ++taken) {
     envelope* const message = inbox_.front();
     if (message == nullptr) break;
@@ -107,7 +107,7 @@ bool scheduler::take_arrivals() {
   }
   if (order_->reader != nullptr && order_->nodes.collect(*own_process_.nodes))
     own_process_.wake(static_cast<std::uint32_t>(runtime_.pes_per_process()));
-  return ran;
+  return took;
 }
 
 void scheduler::keep_arrival(envelope& message) {
@@ -171,6 +171,11 @@ bool scheduler::creation_may_run() {
 // Messages with a priority keep it among those that count as arrived. Of all others that may run, one is chosen: by
 // chance, or in turns.
 bool scheduler::run_chosen() {
+  if (!order_->immediate.empty()) {
+    envelope* const first = order_->immediate.front();
+    order_->immediate.pop_front();
+    return run_in_order({message_class::urgent, first->source, first->handler, first->stamp}, first);
+  }
   const std::uint64_t now = os::ticks();
   auto& late = order_->late;
   for (std::size_t i = 0; i < late.size();) {
@@ -313,7 +318,8 @@ bool scheduler::ordered_work_waits() {
     const recorded_message* const next = order_->reader->next();
     return next != nullptr && recorded_is_here(*next);
   }
-  return !order_->pool.empty() || !order_->late.empty() || !local_.empty() || !ordered_.empty();
+  return !order_->pool.empty() || !order_->immediate.empty() || !order_->late.empty() || !local_.empty() ||
+         !ordered_.empty();
 }
 
 // The replay does not go on if all PEs of this host wait, and no message has run here for longer than a stall report
@@ -384,6 +390,11 @@ bool scheduler::drop_ordered() {
   for (; !order_->copies.empty(); dropped = true) {
     envelope message = order_->copies.extract(order_->copies.begin()).mapped();
     drop(message);
+  }
+  for (; !order_->immediate.empty(); dropped = true) {
+    envelope* const message = order_->immediate.front();
+    order_->immediate.pop_front();
+    drop_block(message);
   }
   for (; !order_->late.empty(); dropped = true) {
     envelope* const message = order_->late.back().second;

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <deque>
 #include <map>
 #include <memory>
 #include <optional>
@@ -66,6 +67,7 @@ struct pe_order {
 
   channel_pool<envelope> pool;
   std::vector<std::uint64_t> ready;                                   // channels; only during a step
+  std::deque<envelope*> immediate;                                    // not in a replay
   std::vector<std::pair<std::uint64_t, envelope*>> late;              // prioritised ones that count as not arrived yet
   std::map<std::pair<std::uint64_t, std::uint64_t>, envelope*> kept;  // of a replay, by counted_as and number
   std::multimap<std::pair<std::uint64_t, std::uint64_t>, envelope> copies;  // the same

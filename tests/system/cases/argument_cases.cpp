@@ -9,6 +9,7 @@
 #include <set>
 #include <variant>
 
+#include "config/configuration.hpp"
 #include "system/cases/cases.hpp"
 
 namespace tri::testing {
@@ -235,9 +236,10 @@ void timers() {
   send_after<&clock_keeper::alarm>(0ms, last, 0);
   send_after<&clock_keeper::alarm>(2ms, last, 2);
   after(2ms).get();
-  check(std::chrono::steady_clock::now() - start >= 2ms, "after() was early");
+  const bool is_replay = !sched::this_pe().job().values().replay.empty();  // there timers run in turn, not by the clock
+  check(is_replay || std::chrono::steady_clock::now() - start >= 2ms, "after() was early");
   quiescence().get();  // a timer that waits is no quiescence
-  check(std::chrono::steady_clock::now() - start >= 3ms, "quiescence while a timer waited");
+  check(is_replay || std::chrono::steady_clock::now() - start >= 3ms, "quiescence while a timer waited");
   check((last.call<&clock_keeper::order>().get() == std::vector<int>{0, 1, 2, 3}), "timers in another order");
   after(-5ms).get();
 }
