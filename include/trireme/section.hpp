@@ -247,11 +247,16 @@ struct callback_section {
   std::uint32_t collection = 0;
   array_shape shape;
   std::vector<std::uint64_t> members;
+  template <class Archive>
+  void serialize(Archive& archive) {
+    archive(collection, shape, members);
+  }
 };
 /// Keeps them until the job ends, once for sections of the same members. Returns the number that names them here.
 std::uint64_t keep_callback_section(const section_name& name, const callback_section& facts);
-/// Ends the job when there is none: another process has sent the callback.
-const callback_section& find_callback_section(sched::pe& here, std::uint64_t id);
+/// Null: the next PE may know it. Ends the job when so many were asked before that there is none: another process has
+/// sent the callback.
+const callback_section* find_callback_section(sched::pe& here, std::uint64_t id, std::uint64_t asked_before);
 
 /// The value goes to the PE that has the members, which multicasts it.
 template <auto Method, class T>
@@ -260,17 +265,24 @@ struct callback_to_section {
   using tuple = typename prepend<arguments, std::uint64_t>::type;  // the section's number
   static std::string name() { return method_name<Method>() + " of a section of " + type_name<T>(); }
   static void send(sched::pe& here, const sched::envelope& message, bool, auto&&... values) {
-    const int to = static_cast<int>(message.collection);
-    post_packed(here, to, handler, 0, 0,
-                pack_arguments<tuple>(here, here.is_in_this_process(to), false, message.element,
-                                      std::forward<decltype(values)>(values)...));
+    post(here, static_cast<int>(message.collection % static_cast<std::uint32_t>(here.job().pes())), 0, message.element,
+         std::forward<decltype(values)>(values)...);
+  }
+  /// `asked_before`: how many PEs did not know it.
+  static void post(sched::pe& here, int to, std::uint64_t asked_before, std::uint64_t id, auto&&... values) {
+    post_packed(
+        here, to, handler, 0, asked_before,
+        pack_arguments<tuple>(here, here.is_in_this_process(to), false, id, std::forward<decltype(values)>(values)...));
   }
   static void deliver(sched::pe& here, sched::envelope& message) {
     unpacked_arguments<tuple> unpacked(message);
     std::apply(
         [&](std::uint64_t id, const auto&... values) {
-          const callback_section& found = find_callback_section(here, id);
-          section<T>(array<T>(found.collection, found.shape), found.members, id).template multicast<Method>(values...);
+          const callback_section* const found = find_callback_section(here, id, message.element);
+          if (found == nullptr)
+            return post(here, (here.number() + 1) % here.job().pes(), message.element + 1, id, values...);
+          section<T>(array<T>(found->collection, found->shape), found->members, id)
+              .template multicast<Method>(values...);
         },
         unpacked.values());
   }

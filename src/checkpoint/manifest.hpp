@@ -25,7 +25,7 @@ struct file_summary {
 };
 
 struct manifest {
-  static constexpr std::uint32_t format = 1;
+  static constexpr std::uint32_t format = 2;
   std::uint64_t program = 0;  ///< identity of the program that wrote it
   std::uint64_t token = 0;    ///< drawn for this checkpoint, in every file of it
   std::string states;         ///< the folder with its files, inside the checkpoint's

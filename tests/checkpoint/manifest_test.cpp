@@ -48,8 +48,8 @@ TEST(manifest, every_shorter_one_is_found) {
 TEST(manifest, says_what_is_wrong) {
   EXPECT_EQ(fault_of("something else"), "F/manifest: is not the manifest of a checkpoint");
   EXPECT_EQ(fault_of("trireme-checkpoint 9\n"),
-            "F/manifest: was written in format 9 by another version of Trireme; this one has 1");
-  EXPECT_EQ(fault_of("trireme-checkpoint 1\nprogram 5\n"), "F/manifest: is damaged: its end is missing");
+            "F/manifest: was written in format 9 by another version of Trireme; this one has 2");
+  EXPECT_EQ(fault_of("trireme-checkpoint 2\nprogram 5\n"), "F/manifest: is damaged: its end is missing");
   std::string wrong = text_of(some());
   wrong[wrong.find("elements 1000") + 9] = '2';
   EXPECT_EQ(fault_of(wrong), "F/manifest: is damaged: its checksum is wrong");

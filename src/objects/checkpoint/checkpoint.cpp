@@ -22,6 +22,7 @@
 #include "objects/checkpoint/written_part.hpp"
 #include "os/hash.hpp"
 #include "os/packet_socket.hpp"
+#include "trireme/detail/objects/section_contribution.hpp"
 #include "trireme/run.hpp"
 #include "trireme/task.hpp"
 
@@ -54,6 +55,7 @@ written_part write_part(sched::pe& here, const writing_place& place) {
   part.populations = write_pe_state(here, *writer);
   part.file = writer->finish();
   part.last_single = pe_objects::of(here).last_single();
+  part.last_section = sections_made_here();
   return part;
 }
 
@@ -134,6 +136,7 @@ described_job describe_parts(sched::pe& here, const std::vector<written_part>& p
   for (const written_part& part : parts) {
     contents.pes.push_back(part.file);
     job.last_single = std::max(job.last_single, part.last_single);
+    job.last_section = std::max(job.last_section, part.last_section);
     for (const auto& [collection, elements] : part.populations) populations[collection] += elements;
   }
   for (collection_state& each : job.collections) {

@@ -8,6 +8,7 @@
 #include "objects/teams/local_teams.hpp"
 #include "os/hash.hpp"
 #include "trireme/detail/arena/allocate.hpp"
+#include "trireme/detail/objects/section_contribution.hpp"
 #include "trireme/detail/sched/handler_table.hpp"
 #include "trireme/nodegroup.hpp"
 #include "trireme/placement.hpp"
@@ -101,6 +102,7 @@ std::string obstacle_to_checkpoint(sched::pe& here, const checkpoint_caller& cal
   objects.visit_collections([&](local_collection& each) {
     if (obstacle.empty()) obstacle = static_cast<collection_manager&>(each).obstacle_to_checkpoint(waiting);
   });
+  if (obstacle.empty()) obstacle = incomplete_section_contribution();
   if (obstacle.empty() && here.local_number() == 0) obstacle = obstacle_of_process();
   if (obstacle.empty()) obstacle = obstacle_of_teams(here, pe_objects::of(here).teams());
   if (obstacle.empty() && array_obstacle() != nullptr && !caller.leaves_arrays) obstacle = array_obstacle()();

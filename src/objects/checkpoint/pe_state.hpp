@@ -39,11 +39,12 @@ struct job_state {
   std::vector<std::pair<std::uint32_t, std::string>> read_only;  // number of the variable, its value
   std::uint32_t last_single = 0;                                 // numbers of single objects up to this one are taken
   std::uint32_t last_collection = 0;                             // the same of collections and node groups
+  std::uint64_t last_section = 0;                                // and of sections
   std::int32_t pes_per_process = 1;
   program_state program;
   template <class Archive>
   void serialize(Archive& archive) {
-    archive(collections, read_only, last_single, last_collection, pes_per_process, program);
+    archive(collections, read_only, last_single, last_collection, last_section, pes_per_process, program);
   }
 };
 

@@ -23,6 +23,7 @@
 #include "os/standard_output.hpp"
 #include "sched/remote/host_records.hpp"
 #include "trireme/array.hpp"
+#include "trireme/detail/objects/section_contribution.hpp"
 #include "trireme/nodegroup.hpp"
 #include "trireme/placement.hpp"
 #include "trireme/run.hpp"
@@ -145,6 +146,7 @@ void restarting_pe::create_collections() {
   const job_state job = read_job(plan_.job);
   pe_objects& objects = pe_objects::of(here_);
   objects.begin_singles_behind(job.last_single);
+  begin_sections_behind(job.last_section);
   std::size_t number = 0;
   for (const collection_state& each : job.collections) {
     collection_facts facts = facts_now(each.facts, pes());

@@ -27,10 +27,11 @@ struct written_part {
   checkpoint_files::file_summary file;
   std::vector<std::pair<std::uint32_t, std::uint64_t>> populations;
   std::uint32_t last_single = 0;
+  std::uint64_t last_section = 0;
   bool was_busy = false;  // it has sent or run messages since it was asked
   template <class Archive>
   void serialize(Archive& archive) {
-    archive(counts, file, populations, last_single, was_busy);
+    archive(counts, file, populations, last_single, last_section, was_busy);
   }
 };
 

@@ -13,9 +13,19 @@ namespace {
 struct known_sections {
   std::map<std::uint64_t, callback_section> by_id;
   std::map<std::pair<std::uint32_t, std::vector<std::uint64_t>>, std::uint64_t> ids;  // by collection and members
+
+  template <class Archive>
+  void serialize(Archive& archive) {
+    archive(by_id, ids);
+  }
+  void on_shrink(known_sections& leaving) {
+    by_id.merge(leaving.by_id);
+    ids.merge(leaving.ids);
+  }
 };
+// Checkpoints contain them, as elements may keep callbacks.
 // NOLINTNEXTLINE(cert-err58-cpp): registration before main, as of all variables of a PE
-pe_local<known_sections> sections;
+pe_local<known_sections> sections(saved);
 
 }  // namespace
 
@@ -27,11 +37,13 @@ std::uint64_t keep_callback_section(const section_name& name, const callback_sec
   return same->second;
 }
 
-const callback_section& find_callback_section(sched::pe& here, std::uint64_t id) {
+// With fewer PEs than there were before a restart, another one has the sections of a PE that is no more.
+const callback_section* find_callback_section(sched::pe& here, std::uint64_t id, std::uint64_t asked_before) {
   const auto found = sections->by_id.find(id);
-  if (found == sections->by_id.end())
-    here.job().fail(fmt::format("a callback names section {}, which PE {} does not know", id, here.number()));
-  return found->second;
+  if (found != sections->by_id.end()) return &found->second;
+  if (asked_before + 1 >= static_cast<std::uint64_t>(here.job().pes()))
+    here.job().fail(fmt::format("a callback names section {}, which no PE knows", id));
+  return nullptr;
 }
 
 }  // namespace tri::objects

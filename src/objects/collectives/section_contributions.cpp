@@ -40,6 +40,15 @@ std::uint64_t draw_section_id() {
   return (static_cast<std::uint64_t>(sched::this_pe().number()) << bits_of_numbers) | ++*sections_made;
 }
 
+std::uint64_t sections_made_here() { return *sections_made; }
+void begin_sections_behind(std::uint64_t last) { *sections_made = last; }
+
+std::string incomplete_section_contribution() {
+  if (roots->empty()) return {};
+  const numbered_section& which = roots->begin()->first;
+  return describe_section_contribution(which.section, which.number) + " is not complete";
+}
+
 int root_pe_of_section(const sched::pe& here, const section_name& section) {
   const std::uint64_t made_by = section.id >> bits_of_numbers;
   return static_cast<int>((made_by + section.id) % static_cast<std::uint64_t>(here.job().pes()));

@@ -423,6 +423,94 @@ TEST(checkpoint, an_incomplete_contribution_is_refused) {
             0);
 }
 
+// ---- sections: those of before the restart, their callbacks, and new ones
+
+struct listener : array_element<listener, index<1>> {
+  int sum_of_all = 0;
+  callback<int> kept;
+  void put(int value) { sum_of_all += value; }
+  int get() { return sum_of_all; }
+  void make_part(element_ref<listener> keeper) {  // on this PE, which may be no more after the restart
+    keeper.send<&listener::keep>(to<&listener::put>(this_array().select({{1}, {2}})));
+  }
+  void keep(callback<int> target) { kept = target; }
+  void use(int value) { kept(value); }
+  void give(section_name part, callback<int> target) { contribute(part, 1, sum, target); }
+  template <class Archive>
+  void serialize(Archive& archive) {
+    archive(sum_of_all, kept);
+  }
+};
+struct listeners {
+  array<listener> all;
+  section<listener> part;
+  template <class Archive>
+  void serialize(Archive& archive) {
+    archive(all, part);
+  }
+};
+
+void check_sum_of(const section<listener>& part, int members) {
+  future<int> sum_of_part;
+  part.multicast<&listener::give>(part.name(), callback<int>(sum_of_part.get_promise()));
+  check_equal(sum_of_part.get(), members);
+}
+
+TEST(checkpoint, sections_and_callbacks_to_them_go_on) {
+  const temporary_folder folder;
+  ASSERT_EQ(run_on_pes(4,
+                       [&] {
+                         const auto all = make_array<listener>({8}, round_robin());
+                         const auto part = all.select({{0}, {1}, {5}});
+                         all(7).send<&listener::make_part>(all(0));
+                         quiescence().get();
+                         check_sum_of(part, 3);
+                         checkpoint(folder.checkpoint(), listeners{all, part}).get();
+                       }),
+            0);
+  int uses = 0;
+  for (const int pes : {3, 2, 4, 1, 2}) {  // PE 3, which keeps the members of a callback, is no more, and comes back
+    ++uses;
+    ASSERT_EQ(restart_on_pes(pes, folder,
+                             [&] {
+                               const auto before = restored_state<listeners>();
+                               // Of as many members, and not the same as one of before.
+                               const auto part = before.all.select({{0}, {2}, {6}});
+                               check_sum_of(part, 3);
+                               check_sum_of(before.part, 3);
+                               check_sum_of(part, 3);
+                               before.all(0).send<&listener::use>(10);
+                               quiescence().get();
+                               check_equal(before.all(1).call<&listener::get>().get(), 10 * uses);
+                               check_equal(before.all(2).call<&listener::get>().get(), 10 * uses);
+                               check_equal(before.all.reduce<&listener::get>(sum).get(), 20 * uses);
+                               checkpoint(folder.checkpoint(), before).get();
+                             }),
+              0)
+        << pes;
+  }
+}
+
+TEST(checkpoint, an_incomplete_contribution_of_a_section_is_refused) {
+  const temporary_folder folder;
+  ASSERT_EQ(run_on_pes(2,
+                       [&] {
+                         const auto all = make_array<listener>({8}, round_robin());
+                         const auto part = all.select({{0}, {1}, {5}});
+                         future<int> sum_of_part;
+                         const callback<int> target(sum_of_part.get_promise());
+                         all(1).send<&listener::give>(part.name(), target);
+                         check_throws<remote_error>([&] { checkpoint(folder.checkpoint()).get(); },
+                                                    "contribution 0 of a section of 3 elements that PE 0 has made is "
+                                                    "not complete");
+                         all(0).send<&listener::give>(part.name(), target);
+                         all(5).send<&listener::give>(part.name(), target);
+                         check_equal(sum_of_part.get(), 3);
+                         checkpoint(folder.checkpoint()).get();
+                       }),
+            0);
+}
+
 // ---- coroutines and kept messages
 
 struct waiter : array_element<waiter, index<1>> {

@@ -28,6 +28,11 @@ namespace objects {
 
 /// Of a section that this PE makes.
 std::uint64_t draw_section_id();
+/// How many this PE has made; after a restart, what to begin behind.
+std::uint64_t sections_made_here();
+void begin_sections_behind(std::uint64_t last);
+/// The first contribution of a section that meets on this PE and is not complete; empty: there is none.
+std::string incomplete_section_contribution();
 /// Where contributions of a section meet.
 int root_pe_of_section(const sched::pe& here, const section_name& section);
 /// On that PE; pe == nowhere in a new one.
