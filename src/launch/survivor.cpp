@@ -194,7 +194,7 @@ int launch_surviving(launch_options options, const survival_options& how) {
     life.has_new_checkpoint = token_of_last(own.path()) != before;
     if (outcome.status == checkpoint_files::resize_status)
       life.wanted_processes = checkpoint_files::requested_processes(own.path());
-    checkpoint_files::forget_request(own.path());
+    if (life.wanted_processes) checkpoint_files::forget_request(own.path());  // after a loss it still waits
     const survival::decision next = fate.after(life);
     if (!next.text.empty()) fmt::print(stderr, "trireme: {}\n", next.text);
     if (next.ends_with) return *next.ends_with;

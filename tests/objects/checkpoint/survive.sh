@@ -79,6 +79,12 @@ wait_for "SIGUSR1: from its next checkpoint on, the job has 5 processes"
 wait_for "with 5 PEs"
 kill -9 "$(pgrep -P $launcher | tail -1)"
 wait_for "the job goes on from its last checkpoint"
+# A wish of just before a loss is kept: the processes are stopped, so that they cannot fulfil it before.
+mapfile -t members < <(pgrep -P $launcher)
+kill -STOP "${members[@]}"
+"$trireme" resize $launcher 5 > /dev/null || fail "resize before a loss"
+kill -9 "${members[@]}"
+wait_for "with 5 PEs"
 kill -TERM $launcher
 wait $launcher
 [ $? -eq 143 ] || fail "the status after SIGTERM"
