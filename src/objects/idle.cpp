@@ -2,8 +2,10 @@
 
 #include <exception>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "objects/idle_service.hpp"
 #include "trireme/detail/objects/pe_objects.hpp"
 #include "trireme/detail/sched/pe.hpp"
 #include "trireme/detail/sched/runtime.hpp"
@@ -41,6 +43,15 @@ bool call_all(sched::pe& here, idle_functions& functions) {
 }
 
 }  // namespace
+
+namespace objects {
+
+// Destructors of what they hold may do anything, so nothing is half done when they run.
+void end_idle_service() {
+  if (const auto ending = std::exchange(of_this_pe, nullptr)) std::exchange(ending->all, {}).clear();
+}
+
+}  // namespace objects
 
 idle_callback call_when_idle(os::unique_function<bool()> function) {
   sched::pe& here = sched::this_pe();

@@ -14,6 +14,7 @@
 #include "objects/balance/balance_service.hpp"
 #include "objects/checkpoint/checkpoint_service.hpp"
 #include "objects/collectives/quiescence.hpp"
+#include "objects/idle_service.hpp"
 #include "os/clock.hpp"
 #include "sched/process_runtime.hpp"
 #include "sched/scheduler.hpp"
@@ -133,6 +134,7 @@ sched::process_runtime::program steps_of(objects_of_pes& objects, main_program_o
           .finish =
               [of](sched::pe& here) {
                 end_checkpoint_service(here);
+                end_idle_service();
                 of(here)->end();
                 destroy_pe_locals();
               },

@@ -2,12 +2,14 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <memory>
 #include <string>
 #include <vector>
 
 #include "counted.hpp"
 #include "support/check.hpp"
 #include "support/run_on_pes.hpp"
+#include "trireme/idle.hpp"
 
 namespace tri::testing {
 namespace {
@@ -156,6 +158,24 @@ TEST(object_ends, destructors_may_use_what_a_process_shares) {
               0);
     EXPECT_EQ(node_counter::total, 4 * 300);
   }
+}
+
+// What a function for idle time holds may be memory of the job.
+struct idler : group_member<idler> {
+  idle_callback own;
+  void begin() {
+    own = call_when_idle([held = std::make_shared<counted>()] { return false; });
+  }
+};
+TEST(object_ends, functions_for_idle_time_end_with_the_job) {
+  EXPECT_EQ(run_on_pes(2,
+                       [] {
+                         make_group<idler>().broadcast<&idler::begin>();
+                         quiescence().get();
+                         check_equal(alive.load(), 2);
+                       }),
+            0);
+  EXPECT_EQ(alive.load(), 0);
 }
 
 }  // namespace
