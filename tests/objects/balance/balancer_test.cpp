@@ -268,6 +268,86 @@ TEST(balancer, balances_only_if_it_pays) {
   EXPECT_EQ(uneven.placed.size(), 2U);
 }
 
+// The same with strategies that hosts decide: PE 0 asks hosts, and lets them move when all have decided.
+TEST(balancer, every_order_of_answers_of_hosts_ends) {
+  constexpr std::int32_t hosts = 3;
+  for (std::uint64_t seed = 1; seed <= 300; ++seed) {
+    std::mt19937_64 random(seed);
+    balancer state({.pes = 6, .hosts = hosts, .strategy = "gossip", .pays_always = seed % 4 == 0});
+    struct question {
+      std::int32_t who;
+      std::uint32_t round;
+      int what;  // 0: totals; 1: decide; 2: move; 3: loads; 4: orders
+    };
+    std::vector<question> questions;
+    std::vector<int> answered(6);
+    int moving = 0;  // hosts that carry something out
+    std::int64_t now = 0;
+    const auto perform = [&](const balancer::actions& out) {
+      for (std::int32_t pe = 0; pe < 6; ++pe) {
+        if (out.ask_for_totals) questions.push_back({pe, out.round, 0});
+        if (out.ask_for_loads || out.ask_for_snapshot) questions.push_back({pe, out.round, 3});
+      }
+      for (std::int32_t host = 0; host < hosts; ++host) {
+        if (out.begin_on_hosts) questions.push_back({host, out.round, 1});
+        if (out.carry_out_on_hosts) questions.push_back({host, out.round, 2});
+      }
+      if (out.begin_on_hosts) ASSERT_EQ(moving, 0) << "a round begins while another one moves elements";
+      if (out.carry_out_on_hosts) {
+        for (const question& each : questions) ASSERT_NE(each.what, 1) << "moves before all hosts have decided";
+        moving = hosts;
+      }
+      for (const auto& each : out.orders) questions.push_back({each.pe, out.round, 4});
+      for (const auto& each : out.answers) {
+        ASSERT_EQ(each.error, "");
+        ++answered[each.request];
+      }
+    };
+    std::uint64_t requested = 0;
+    while (requested < answered.size() || !questions.empty()) {
+      balancer::actions out;
+      ++now;
+      if (requested < answered.size() && (questions.empty() || random() % 4 == 0)) {
+        const bool pays = random() % 3 == 0;
+        state.request(requested++,
+                      by(random() % 3 == 0   ? "hierarchy"
+                         : random() % 4 == 0 ? "refine"
+                                             : "gossip",
+                         pays),
+                      now, out);
+      } else {
+        const auto which = static_cast<std::ptrdiff_t>(random() % questions.size());
+        const question asked = questions[static_cast<std::size_t>(which)];
+        questions.erase(questions.begin() + which);
+        if (asked.what == 0) {
+          state.take(asked.round, load_total{asked.who, 1.0, now * (asked.who == 0 ? 1000 : 10)}, now, out);
+        } else if (asked.what == 1) {
+          host_round::result decided;
+          decided.host = asked.who;
+          decided.work_ns = 1000.0 + asked.who;
+          decided.speed = 2.0;
+          decided.longest_ns = decided.predicted_ns = 1000.0;
+          decided.usual_rate = 1.0;
+          state.take(asked.round, decided, now, out);
+        } else if (asked.what == 2) {
+          --moving;
+          state.take_of_host(asked.round, asked.who, move_counts{1, 0, 0}, now, out);
+        } else if (asked.what == 3) {
+          load_part part;
+          part.pe = asked.who;
+          state.take(asked.round, std::move(part), now, out);
+        } else {
+          state.take(asked.round, asked.who, move_counts{}, now, out);
+        }
+      }
+      perform(out);
+      if (::testing::Test::HasFatalFailure()) return;
+    }
+    EXPECT_TRUE(state.is_idle()) << seed;
+    for (const int each : answered) EXPECT_EQ(each, 1) << seed;
+  }
+}
+
 // Requests of all kinds at any moment, answers in any order: each request is answered once, and the machine comes to
 // rest.
 TEST(balancer, every_order_of_answers_ends) {
