@@ -1,29 +1,93 @@
 // Node groups: one object per process, whose messages are run by any idle PE of the process (Mei 2012, M58-M60).
-// Several methods may run at the same time: the object must protect its own state. No coroutines, no migration.
+// Several methods may run at the same time, unless the class says which exclude each other. No migration.
 #pragma once
 
 #include "trireme/detail/require_cxx20.hpp"
 
 #include <cstdint>
+#include <exception>
 #include <memory>
+#include <type_traits>
 #include <utility>
 
 #include "trireme/array.hpp"
 #include "trireme/detail/objects/multicast.hpp"
 #include "trireme/detail/objects/node_relay.hpp"
 #include "trireme/detail/os/function_ref.hpp"
+#include "trireme/detail/sched/priority.hpp"
 
 #pragma GCC visibility push(default)
 
 namespace tri {
 
+/// Names methods in a class: `using exclusive_methods = tri::methods<&T::a, &T::b>;`
+template <auto... Method>
+struct methods {};
+
 namespace objects {
 
 class node_object {
  public:
-  virtual ~node_object() = default;
+  node_object();
+  virtual ~node_object();
+  node_object(const node_object&) = delete;
+  node_object& operator=(const node_object&) = delete;
   /// The number of its class.
   virtual std::uint32_t node_type() const = 0;
+
+  /// Before an exclusive method. False: another one runs; the message, whose payload is taken over, is sent again when
+  /// that has ended. Any PE of the process.
+  [[nodiscard]] bool begin_exclusive(sched::pe& here, const sched::envelope& message);
+  /// Any PE of the process.
+  void end_exclusive(sched::pe& here);
+  /// At the end of the job.
+  void drop_waiting(sched::pe& here);
+
+ private:
+  struct exclusion;
+  std::unique_ptr<exclusion> exclusion_;
+};
+
+template <auto Method>
+struct method_tag {};
+template <class List, auto Method>
+inline constexpr bool is_listed = false;
+template <auto... Listed, auto Method>
+inline constexpr bool is_listed<methods<Listed...>, Method> =
+    (std::is_same_v<method_tag<Listed>, method_tag<Method>> || ...);
+template <class T, auto Method>
+constexpr bool is_exclusive() {
+  if constexpr (requires { typename T::exclusive_methods; })
+    return is_listed<typename T::exclusive_methods, Method>;
+  else
+    return false;
+}
+
+/// While a method of a node group runs: if it is exclusive, no other exclusive one of the member does. A coroutine
+/// takes its turn along, to its end.
+template <auto Method>
+class node_turn {
+ public:
+  node_turn(sched::pe& here, node_object& object, const sched::envelope& message) : here_(here), object_(object) {
+    if constexpr (excludes) has_it_ = object.begin_exclusive(here, message);
+  }
+  ~node_turn() {
+    if (excludes && has_it_) object_.end_exclusive(here_);
+  }
+  node_turn(const node_turn&) = delete;
+  node_turn& operator=(const node_turn&) = delete;
+  bool has_it() const { return has_it_; }
+  /// The method has become a coroutine, at whose end end() is called.
+  void outlives_message() { has_it_ = false; }
+  static void end(node_object& object) {
+    if constexpr (excludes) object.end_exclusive(sched::this_pe());
+  }
+
+ private:
+  static constexpr bool excludes = is_exclusive<typename method_facts<Method>::object, Method>();
+  sched::pe& here_;
+  node_object& object_;
+  bool has_it_ = true;
 };
 
 /// What checkpoints need of a class; as element_type. Null: the class cannot.
@@ -76,12 +140,17 @@ void install_node_object(sched::pe& here, std::uint32_t group, os::function_ref<
 node_object* find_node_object(sched::pe& here, sched::envelope& message);
 /// Without a message. Throws std::logic_error when there is no member.
 node_object& node_object_here(std::uint32_t group);
+/// The same, or null.
+const node_object* known_node_object(std::uint32_t group);
 /// At the end of the job, when the PEs of the process have destroyed their own.
 void drop_node_objects();
 /// At the end of the job: drops messages whose member was never created.
 void drop_early_node_messages(sched::pe& here);
 [[noreturn]] void report_escaped_node(sched::pe& here, const std::string& type, const std::string& method,
                                       std::exception_ptr error);
+/// The same as text, for a caller's future.
+std::string describe_escaped_node(sched::pe& here, const std::string& type, const std::string& method,
+                                  std::exception_ptr error);
 
 /// Ends the job when another host creates a group with a number that is not its own.
 void check_node_number(sched::pe& here, const sched::envelope& message);
@@ -105,8 +174,8 @@ struct node_creation {
 template <auto Method>
 struct node_method {
   using facts = method_facts<Method>;
-  using value = typename facts::result;
-  static_assert(!is_task<value>, "methods of a node group run on whichever PE is idle and cannot be coroutines");
+  using result = typename facts::result;
+  using value = typename result_of_method<result>::type;
   using plain_tuple = typename facts::arguments;
   using call_tuple = typename call_arguments<value, plain_tuple>::type;
   using inner = plain_tuple;  // see node_relay
@@ -114,10 +183,23 @@ struct node_method {
   static void deliver(sched::pe& here, sched::envelope& message) {
     auto* const self = find_node_object(here, message);
     if (self == nullptr) return;
+    node_turn<Method> turn(here, *self, message);
+    if (!turn.has_it()) return;
     unpacked_arguments<plain_tuple> arguments(message);
     method_scope scope(pe_objects::of(here));
     try {
-      static_cast<void>(facts::invoke(object_of<typename facts::object>(*self), arguments.values()));
+      auto& object = object_of<typename facts::object>(*self);
+      if constexpr (is_task<result>) {
+        const owner_scope owner(&pe_objects::of(here).node_coroutines());
+        auto started = facts::invoke(object, arguments.values());
+        turn.outlives_message();
+        keep(here, std::move(started), *self, [](std::exception_ptr error, stored<value>*) {
+          if (error != nullptr)
+            report_escaped_node(sched::this_pe(), type_name<typename facts::object>(), method_name<Method>(), error);
+        });
+      } else {
+        static_cast<void>(facts::invoke(object, arguments.values()));
+      }
     } catch (...) {
       report_escaped_node(here, type_name<typename facts::object>(), method_name<Method>(), std::current_exception());
     }
@@ -125,6 +207,8 @@ struct node_method {
   static void deliver_call(sched::pe& here, sched::envelope& message) {
     auto* const self = find_node_object(here, message);
     if (self == nullptr) return;
+    node_turn<Method> turn(here, *self, message);
+    if (!turn.has_it()) return;
     unpacked_arguments<call_tuple> arguments(message);
     method_scope scope(pe_objects::of(here));
     const promise<value> reply = std::get<0>(arguments.values());
@@ -136,15 +220,45 @@ struct node_method {
           arguments.values());
     };
     try {
-      if constexpr (std::is_void_v<value>) {
+      if constexpr (is_task<result>) {
+        const owner_scope owner(&pe_objects::of(here).node_coroutines());
+        auto started = call();
+        turn.outlives_message();
+        keep(here, std::move(started), *self,
+             [reply](std::exception_ptr error, stored<value>* returned) { answer(reply, std::move(error), returned); });
+      } else if constexpr (std::is_void_v<value>) {
         call();
         reply.set();
       } else {
         reply.set(call());
       }
-    } catch (const std::exception& error) {
-      reply.fail(type_name<typename facts::object>() + " in process " + std::to_string(here.job().process()) +
-                 ", method " + method_name<Method>() + ": " + error.what());
+    } catch (...) {
+      fail(reply, std::current_exception());
+    }
+  }
+  // The coroutine goes on where it has begun, on behalf of that PE.
+  static void keep(sched::pe& here, auto started, node_object& self, auto completed) {
+    started.detach(pe_objects::of(here).node_coroutines(),
+                   [&self, completed](std::exception_ptr error, stored<value>* returned) {
+                     node_turn<Method>::end(self);
+                     completed(std::move(error), returned);
+                   });
+  }
+  static void fail(const promise<value>& reply, std::exception_ptr error) {
+    reply.fail(describe_escaped_node(sched::this_pe(), type_name<typename facts::object>(), method_name<Method>(),
+                                     std::move(error)));
+  }
+  // The coroutine has ended: an exception from here has nowhere to go.
+  static void answer(const promise<value>& reply, std::exception_ptr error, stored<value>* returned) {
+    if (error != nullptr) return fail(reply, std::move(error));
+    if (returned == nullptr) return fail(reply, deleted_too_early());
+    try {
+      if constexpr (std::is_void_v<value>)
+        reply.set();
+      else
+        reply.set(std::move(*returned));
+    } catch (...) {
+      fail(reply, std::current_exception());
     }
   }
   static std::string name() { return "node " + method_name<Method>(); }
@@ -161,6 +275,7 @@ struct node_method {
 template <auto Method, class Reducer>
 struct node_reduction {
   using facts = method_facts<Method>;
+  static_assert(!is_task<typename facts::result>, "reduce: a coroutine of a node group cannot be reduced over");
   using contribution = std::decay_t<typename facts::result>;
   using part = host_part_handler<Reducer, contribution>;
   using inner = typename prepend<typename facts::arguments, root_name>::type;
@@ -168,6 +283,8 @@ struct node_reduction {
   static void deliver(sched::pe& here, sched::envelope& message) {
     auto* const self = find_node_object(here, message);
     if (self == nullptr) return;
+    const node_turn<Method> turn(here, *self, message);
+    if (!turn.has_it()) return;
     unpacked_arguments<tuple> arguments(message);
     const auto [combining_pe, root] = std::tie(std::get<0>(arguments.values()), std::get<1>(arguments.values()));
     check_root(here, message, root);
@@ -200,7 +317,11 @@ struct node_reduction {
 
 }  // namespace objects
 
-/// Base of the members of a node group. Their methods may run at the same time on several PEs of the process.
+/// Base of the members of a node group. Their methods may run at the same time on several PEs of the process, but for
+/// those that the class lists: `using exclusive_methods = tri::methods<&T::a, &T::b>;` (Charm++: [exclusive]). Of these
+/// one runs at a time on a member, and no PE waits for another: a message whose turn it is not is kept, and sent again.
+/// A method may be a coroutine; it goes on on the PE on which it began, and an exclusive one has its turn until its
+/// end.
 template <class Self>
 class nodegroup_member : public objects::node_object {
  public:
@@ -214,26 +335,52 @@ class node_ref {
   node_ref(std::uint32_t group, int process) : group_(group), process_(process) {}
   template <auto Method, class... A>
   void send(A&&... arguments) const {
-    post<typename objects::node_method<Method>::plain_tuple>(objects::node_method<Method>::handler,
+    post<typename objects::node_method<Method>::plain_tuple>(nullptr, objects::node_method<Method>::handler,
                                                              std::forward<A>(arguments)...);
   }
   template <auto Method, class... A>
   auto call(A&&... arguments) const {
-    using method = objects::node_method<Method>;
-    future<typename method::value> result;
-    post<typename method::call_tuple>(method::call_handler, result.get_promise(), std::forward<A>(arguments)...);
-    return result;
+    return call_with<Method>(nullptr, std::forward<A>(arguments)...);
   }
+  /// The same member with a priority for the next send or call: among the messages that wait for a PE of its process,
+  /// those before 0 run before those without, the others after them.
+  auto with(priority urgency) const { return prioritised{*this, urgency}; }
   std::uint32_t group() const { return group_; }
   int process() const { return process_; }
 
  private:
+  struct prioritised {
+    node_ref target;
+    priority urgency;
+    template <auto Method, class... A>
+    void send(A&&... arguments) const {
+      using method = objects::node_method<Method>;
+      target.template post<typename method::plain_tuple>(&urgency, method::handler, std::forward<A>(arguments)...);
+    }
+    template <auto Method, class... A>
+    auto call(A&&... arguments) const {
+      return target.template call_with<Method>(&urgency, std::forward<A>(arguments)...);
+    }
+  };
+  template <auto Method, class... A>
+  auto call_with(const priority* urgency, A&&... arguments) const {
+    using method = objects::node_method<Method>;
+    future<typename method::value> result;
+    post<typename method::call_tuple>(urgency, method::call_handler, result.get_promise(),
+                                      std::forward<A>(arguments)...);
+    return result;
+  }
   template <class Tuple, class... A>
-  void post(std::uint32_t handler, A&&... arguments) const {
+  void post(const priority* urgency, std::uint32_t handler, A&&... arguments) const {
     auto& here = sched::this_pe();
-    auto message = objects::node_message(
-        handler, group_,
-        objects::pack_arguments<Tuple>(here, process_ == here.job().process(), false, std::forward<A>(arguments)...));
+    auto message =
+        objects::node_message(handler, group_,
+                              objects::pack_arguments<Tuple>(here, process_ == here.job().process(), urgency != nullptr,
+                                                             std::forward<A>(arguments)...));
+    if (urgency != nullptr) {
+      message.flags |= sched::envelope::has_priority;
+      message.block().urgency = *urgency;
+    }
     objects::post_or_drop(here, message, [&] { here.send_to_node(process_, message); });
   }
   std::uint32_t group_;

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 #include <condition_variable>
+#include <deque>
 #include <iterator>
 #include <map>
 #include <mutex>
@@ -62,6 +63,58 @@ std::unique_lock<std::mutex> lock_in_turn(sched::pe& here, Progress&& progress) 
 }
 
 }  // namespace
+
+namespace {
+// In place of the element of a message whose turn has come: messages to node groups have none (0).
+constexpr std::uint64_t has_turn = 1;
+}  // namespace
+
+struct node_object::exclusion {
+  std::mutex lock;  // for what follows
+  bool is_taken = false;
+  std::deque<sched::envelope> waiting;
+};
+
+node_object::node_object() : exclusion_(std::make_unique<exclusion>()) {}
+node_object::~node_object() = default;
+
+bool node_object::begin_exclusive(sched::pe& here, const sched::envelope& message) {
+  if (message.element == has_turn && here.is_in_this_process(static_cast<int>(message.source))) return true;
+  std::lock_guard guard(exclusion_->lock);
+  if (!std::exchange(exclusion_->is_taken, true)) return true;
+  exclusion_->waiting.push_back(message);
+  count_held(here);
+  return false;
+}
+
+// The turn goes on to the message that has waited longest, so each gets it.
+void node_object::end_exclusive(sched::pe& here) {
+  sched::envelope next;
+  {
+    std::lock_guard guard(exclusion_->lock);
+    exclusion_->is_taken = !exclusion_->waiting.empty();
+    if (!exclusion_->is_taken) return;
+    next = exclusion_->waiting.front();
+    exclusion_->waiting.pop_front();
+  }
+  next.element = has_turn;
+  try {
+    here.send_to_node(here.job().process(), next);
+  } catch (const std::exception& error) {  // no memory, and the turn would be lost
+    here.job().fail(fmt::format("no message to node group {} gets its turn: {}", next.collection, error.what()));
+  }
+  count_released(here);
+  here.count_processed();  // its first delivery, which held it back
+}
+
+void node_object::drop_waiting(sched::pe& here) {
+  std::deque<sched::envelope> waiting;
+  {
+    std::lock_guard guard(exclusion_->lock);
+    waiting.swap(exclusion_->waiting);
+  }
+  for (sched::envelope& message : waiting) sched::drop_message(here, message);
+}
 
 void install_node_object(sched::pe& here, std::uint32_t group, os::function_ref<std::unique_ptr<node_object>()> make) {
   {
@@ -141,6 +194,12 @@ node_object& node_object_here(std::uint32_t group) {
   return *found->second;
 }
 
+const node_object* known_node_object(std::uint32_t group) {
+  std::lock_guard guard(here_known().lock);
+  const auto found = here_known().members.find(group);
+  return found == here_known().members.end() ? nullptr : found->second.get();
+}
+
 // In the reverse order of creation, one by one: a destructor may use members older than its own object, hence outside
 // of the lock.
 void drop_node_objects() {
@@ -161,19 +220,30 @@ void drop_early_node_messages(sched::pe& here) {
   }
   for (auto& [group, messages] : early)
     for (sched::envelope& message : messages) sched::drop_message(here, message);
+  for_each_node_object([&](std::uint32_t, node_object& member) { member.drop_waiting(here); });
+}
+
+namespace {
+std::string text_of(std::exception_ptr error) {
+  try {
+    std::rethrow_exception(std::move(error));
+  } catch (const std::exception& known) {
+    return known.what();
+  } catch (...) {
+    return "an exception that is not a std::exception";
+  }
+}
+}  // namespace
+
+std::string describe_escaped_node(sched::pe& here, const std::string& type, const std::string& method,
+                                  std::exception_ptr error) {
+  return fmt::format("{} in process {}, method {}: {}", type, here.job().process(), method, text_of(std::move(error)));
 }
 
 void report_escaped_node(sched::pe& here, const std::string& type, const std::string& method,
                          std::exception_ptr error) {
-  std::string text = "an exception that is not a std::exception";
-  try {
-    std::rethrow_exception(std::move(error));
-  } catch (const std::exception& known) {
-    text = known.what();
-  } catch (...) {
-  }
   here.job().fail(fmt::format("an exception left an entry method: {} of process {}, on PE {}, method {}: {}", type,
-                              here.job().process(), here.number(), method, text));
+                              here.job().process(), here.number(), method, text_of(std::move(error))));
 }
 
 }  // namespace tri::objects

@@ -116,6 +116,7 @@ struct pe_objects::pending {
   sequence_numbers multicasts_to;
   reorder_buffer<sched::envelope> multicasts_from;
   std::unordered_map<std::uint32_t, std::uint64_t> late_mailbox_calls;
+  coroutine_owner node_coroutines;
   std::vector<std::unique_ptr<collection_manager>> collections;  // by number; last, as elements refer to the others
 };
 
@@ -128,6 +129,7 @@ void pe_objects::forget_part_of_host(std::uint32_t root_pe, std::uint32_t slot, 
 }
 sequence_numbers& pe_objects::multicasts_to() { return pending_->multicasts_to; }
 reorder_buffer<sched::envelope>& pe_objects::multicasts_from() { return pending_->multicasts_from; }
+coroutine_owner& pe_objects::node_coroutines() { return pending_->node_coroutines; }
 local_teams& pe_objects::teams() { return pending_->teams; }
 exposed_memories& pe_objects::exposed() { return pending_->exposed; }
 std::uint64_t& pe_objects::late_mailbox_calls(std::uint32_t mailbox) { return pending_->late_mailbox_calls[mailbox]; }
@@ -162,6 +164,7 @@ void pe_objects::drop_held() {
 // then the collections in the reverse order of their creation. A collection can be found while its elements are
 // destroyed.
 void pe_objects::end() {
+  pending_->node_coroutines.destroy_all();
   auto& all = pending_->collections;
   all.front()->destroy_elements();
   for (; !all.empty(); all.pop_back()) {

@@ -5,13 +5,46 @@
 #include <new>
 #include <stdexcept>
 #include <string>
+#include <utility>
 
 #include "trireme/detail/arena/allocate.hpp"
 #include "trireme/detail/arena/sanitizer_handover.hpp"
 
 namespace tri::sched {
+/// A vertex of a skew heap in the arena (Sleator and Tarjan 1986): no order but that of parents before children.
+struct ordered_envelope {
+  envelope message;
+  priority level;
+  std::uint64_t place;  // among those of one level
+  ordered_envelope* left;
+  ordered_envelope* right;
+};
+
 namespace {
+
 std::atomic_ref<std::uint64_t> stamp_of(envelope& cell) { return std::atomic_ref<std::uint64_t>(cell.stamp); }
+
+bool comes_later(const ordered_envelope& a, const ordered_envelope& b) {
+  return a.level != b.level ? a.level > b.level : a.place > b.place;
+}
+bool is_urgent(const priority& level) { return level < priority(0); }
+
+// Along the right edges, which the exchange of children keeps short; without recursion, however long they are.
+ordered_envelope* merged(ordered_envelope* a, ordered_envelope* b) {
+  ordered_envelope* first = nullptr;
+  ordered_envelope** place = &first;
+  while (a != nullptr && b != nullptr) {
+    if (comes_later(*a, *b)) std::swap(a, b);
+    *place = a;
+    ordered_envelope* const rest = a->right;
+    a->right = a->left;
+    place = &a->left;
+    a = rest;
+  }
+  *place = a != nullptr ? a : b;
+  return first;
+}
+
 }  // namespace
 
 node_queue* node_queue::initialise(void* memory, std::uint64_t cells) {
@@ -26,6 +59,8 @@ node_queue* node_queue::initialise(void* memory, std::uint64_t cells) {
 
 void node_queue::push(const envelope& message) {
   arena::handed_over(this);
+  if ((message.flags & envelope::has_priority) != 0) [[unlikely]]
+    return push_ordered(message);
   std::uint64_t ticket = pushes_.load(std::memory_order_relaxed);  // relaxed: the exchange decides
   for (;;) {
     envelope& cell = cell_of(ticket);
@@ -48,6 +83,9 @@ void node_queue::push(const envelope& message) {
 }
 
 bool node_queue::pop(envelope& message) {
+  // relaxed: a hint; the lock decides
+  if (urgent_.load(std::memory_order_relaxed) != 0 && pop_ordered(message, true)) [[unlikely]]
+    return true;
   std::uint64_t ticket = pops_.load(std::memory_order_relaxed);  // relaxed: the exchange decides
   for (;;) {
     envelope& cell = cell_of(ticket);
@@ -84,15 +122,49 @@ bool node_queue::pop_overflow(envelope& message) {
   if (overflowed_.load(std::memory_order_relaxed) == 0) return false;  // relaxed: the lock decides
   envelope* taken = nullptr;
   {
-    std::lock_guard guard(overflow_lock_);
+    std::unique_lock guard(overflow_lock_);
     taken = overflow_first_;
-    if (taken == nullptr) return false;
+    if (taken == nullptr) {
+      guard.unlock();
+      return pop_ordered(message, false);
+    }
     arena::taken_over();
     overflow_first_ = taken->next();
     if (overflow_first_ == nullptr) overflow_last_ = nullptr;
     overflowed_.fetch_sub(1, std::memory_order_seq_cst);
   }
   message.assign_message(*taken);
+  arena::release(taken);
+  return true;
+}
+
+void node_queue::push_ordered(const envelope& message) {
+  auto* const added = new (arena::allocate(sizeof(ordered_envelope))) ordered_envelope{};
+  added->message.assign_message(message);
+  const priority urgency = message.block().urgency;
+  added->level = urgency.level();
+  std::lock_guard guard(overflow_lock_);
+  constexpr std::uint64_t middle = std::uint64_t{1} << 63;  // the newest first below, the oldest first from here on
+  const std::uint64_t arrival = ordered_arrivals_++;
+  added->place = urgency.is_last_in_first_out() ? middle - 1 - arrival : middle + arrival;
+  ordered_ = merged(ordered_, added);
+  // relaxed: the other count announces the message
+  if (is_urgent(added->level)) urgent_.fetch_add(1, std::memory_order_relaxed);
+  overflowed_.fetch_add(1, std::memory_order_seq_cst);  // pairs: node_queue.push
+}
+
+bool node_queue::pop_ordered(envelope& message, bool only_urgent) {
+  ordered_envelope* taken = nullptr;
+  {
+    std::lock_guard guard(overflow_lock_);
+    taken = ordered_;
+    if (taken == nullptr || (only_urgent && !is_urgent(taken->level))) return false;
+    arena::taken_over();
+    ordered_ = merged(taken->left, taken->right);
+    if (is_urgent(taken->level)) urgent_.fetch_sub(1, std::memory_order_relaxed);  // relaxed: as above
+    overflowed_.fetch_sub(1, std::memory_order_seq_cst);
+  }
+  message.assign_message(taken->message);
   arena::release(taken);
   return true;
 }

@@ -50,6 +50,45 @@ TEST(node_queue, fills_overflows_and_empties) {
   }
 }
 
+TEST(node_queue, takes_messages_with_a_priority_in_their_order) {
+  open_arena arena;
+  made_queue made(16);
+  const auto push = [&](std::uint64_t number, const priority* urgency) {
+    envelope message{};
+    fill(message, 0, number);
+    if (urgency != nullptr) {
+      message.flags |= envelope::has_priority;
+      message.block().urgency = *urgency;
+    }
+    message.element = number;
+    made.queue.push(message);
+  };
+  const std::vector<priority> urgency = {5, -1, 0, -3, 5, priority(5).last_in_first_out(), -1, 2};
+  for (std::uint64_t i = 0; i < urgency.size(); ++i) {
+    push(i, &urgency[i]);
+    if (i % 2 == 0) push(100 + i, nullptr);
+  }
+  EXPECT_FALSE(made.queue.seems_empty());
+  envelope message{};
+  for (const std::uint64_t expected : {3u, 1u, 6u, 100u, 102u, 104u, 106u, 2u, 7u, 5u, 0u, 4u}) {
+    ASSERT_TRUE(made.queue.pop(message));
+    EXPECT_EQ(message.element, expected);
+  }
+  EXPECT_FALSE(made.queue.pop(message));
+  EXPECT_TRUE(made.queue.seems_empty());
+  // Many, in the order that makes the heap a list.
+  constexpr int many = 20'000;
+  for (int i = 0; i < many; ++i) {
+    const priority falling(many - i);
+    push(static_cast<std::uint64_t>(many - i), &falling);
+  }
+  for (int i = 1; i <= many; ++i) {
+    ASSERT_TRUE(made.queue.pop(message));
+    ASSERT_EQ(message.element, static_cast<std::uint64_t>(i));
+  }
+  EXPECT_TRUE(made.queue.seems_empty());
+}
+
 TEST(node_queue, several_producers_and_consumers) {
   open_arena arena;
   made_queue made(16);

@@ -38,7 +38,7 @@ class load_meter {
     if (counters_ != nullptr) [[unlikely]]
       charge_counters(owner);
     const std::uint64_t help = std::exchange(loops_.help_received, 0);
-    if (owner == nullptr) {
+    if (owner == nullptr || owner->element() == nullptr) {
       help_without_element_ += help;
       return;
     }
@@ -65,6 +65,8 @@ class load_meter {
  private:
   void charge_counters(const coroutine_owner* owner);
   void collect(local_collection& home, load_part& into);
+  void join_partners(std::vector<load_part::pair>& traffic) const;
+  void add_partner(element_base& partner, load_part& into, load_part::element& one);
 
   sched::pe& here_;
   os::task_clock& clock_;

@@ -17,6 +17,7 @@
 
 namespace tri::objects {
 
+class coroutine_owner;
 class local_collection;
 class move_list;
 struct collection_facts;
@@ -105,6 +106,8 @@ class pe_objects {
   local_teams& teams();
   /// Zero-copy sends of this PE, and to it.
   exposed_memories& exposed();
+  /// Of methods of node groups that have begun on this PE.
+  coroutine_owner& node_coroutines();
   /// Running number of the single objects that this PE creates for another; 0 is that of no object. One count for each
   /// of them, so that the numbers of the deleted ones there are neighbours (location/number_set.hpp).
   std::uint32_t next_single_for(int pe) { return ++singles_made_[static_cast<std::size_t>(pe)]; }
