@@ -78,7 +78,7 @@ element_type describe_element_type() {
       }
     };
   }
-  if constexpr (is_movable_between_processes<T> && dimensions_of<typename T::index_type> != 0)
+  if constexpr (std::is_default_constructible_v<T> && dimensions_of<typename T::index_type> != 0)
     type.make = []() -> std::unique_ptr<element_base> { return std::make_unique<T>(); };
   if constexpr (has_on_migrated<T>)
     type.on_migrated = [](element_base& element) { static_cast<T&>(element).on_migrated(); };
@@ -114,7 +114,7 @@ struct creation {
     local_collection& home = objects.add_local_collection(facts, type_name<T>());
     if (facts.shape.dense) {
       method_scope scope(objects);
-      home.create_initial([&]() -> std::unique_ptr<element_base> {
+      const local_collection::constructor make = [&]() -> std::unique_ptr<element_base> {
         return std::apply(
             [](const collection_facts&, const auto&... argument) -> std::unique_ptr<element_base> {
               if constexpr (std::is_constructible_v<T, const std::decay_t<decltype(argument)>&...>)
@@ -123,7 +123,11 @@ struct creation {
                 return nullptr;
             },
             arguments);
-      });
+      };
+      if (facts.bound_to == 0)
+        home.create_initial(make);
+      else
+        home.create_bound(make);
     }
     objects.release_held(facts.id);
   }
@@ -169,9 +173,20 @@ constexpr void check_own_class() {
                 "tri::derived_element<Self, Base> instead");
 }
 
+/// What a collection is beside its shape.
+struct collection_kind {
+  bool one_per_pe = false;
+  creation_on_demand on_demand = creation_on_demand::no;
+  std::uint32_t bound_to = 0;
+};
+
+/// Of the array to which another is to be bound. Throws std::logic_error if that cannot be.
+const collection_facts& facts_of_leader(sched::pe& here, std::uint32_t collection);
+
 /// Creates a collection on all PEs; returns when it exists on this one.
 template <class T, class... A>
-collection_facts create_collection(array_shape shape, placement where, bool one_per_pe, const A&... arguments) {
+collection_facts create_collection(array_shape shape, placement where, const collection_kind& kind,
+                                   const A&... arguments) {
   check_own_class<T>();
   auto& here = sched::this_pe();
   auto& job = here.job();
@@ -180,8 +195,12 @@ collection_facts create_collection(array_shape shape, placement where, bool one_
   collection_facts facts;
   facts.id = static_cast<std::uint32_t>(here.repeatable(job.new_collection_number()));
   facts.placement = where.number;
+  facts.map = where.map;
+  facts.bound_to = kind.bound_to;
   facts.shape = shape;
-  facts.one_per_pe = one_per_pe;
+  facts.one_per_pe = kind.one_per_pe;
+  facts.on_demand = kind.on_demand;
+  facts.element_type = element_type_entry<T>::number;
   facts.creator = here.number();
   using made = creation<T, A...>;
   const std::uint64_t created = shape.dense ? shape.elements() : 0;
@@ -200,25 +219,35 @@ collection_facts create_collection(array_shape shape, placement where, bool one_
   return facts;
 }
 
-/// Creates one element of a sparse array where the message arrives.
-template <class T, class Index, class... A>
+/// Ends the job when the PE in it is not the sender.
+void check_insertion_origin(sched::pe& here, const sched::envelope& message, const insertion_origin& origin);
+
+/// Creates one element of a sparse array, or a single object, where the message arrives. Single objects have no
+/// broadcasts, hence no origin.
+template <class T, bool HasOrigin, class Index, class... A>
 struct insertion {
-  using tuple = std::tuple<Index, A...>;
+  using tuple = std::conditional_t<HasOrigin, std::tuple<insertion_origin, Index, A...>, std::tuple<Index, A...>>;
   static void deliver(sched::pe& here, sched::envelope& message) {
     local_collection* const home = pe_objects::of(here).find_or_hold(message);
     if (home == nullptr) return;
     unpacked_arguments<tuple> arguments(message);
     auto kept = std::make_shared<tuple>(std::move(arguments.values()));
-    home->insert(message.element, [kept]() -> std::unique_ptr<element_base> {
-      current_construction().key = &std::get<0>(*kept);
-      return std::apply(
-          [](Index&, auto&... argument) -> std::unique_ptr<element_base> {
-            return std::make_unique<T>(std::move(argument)...);
-          },
-          *kept);
-    });
+    insertion_origin origin;
+    if constexpr (HasOrigin) origin = std::get<0>(*kept);
+    check_insertion_origin(here, message, origin);
+    const auto make = [kept] { return std::apply([](auto&... each) { return made(each...); }, *kept); };
+    home->insert(message.element, make, origin);
   }
   static inline const std::uint32_t handler = register_handler_of<tuple>(&deliver, "insertion into " + type_name<T>());
+
+ private:
+  static std::unique_ptr<element_base> made(Index& key, auto&... argument) {
+    current_construction().key = &key;
+    return std::make_unique<T>(std::move(argument)...);
+  }
+  static std::unique_ptr<element_base> made(insertion_origin&, Index& key, auto&... argument) {
+    return made(key, argument...);
+  }
 };
 
 /// The text form of a user key in error messages; overload it in the namespace of your key type.
@@ -472,20 +501,24 @@ class array {
         });
   }
 
-  /// Creates an element of a sparse array, on the calling PE or on `pe`. An index that exists already ends the job.
+  /// Creates an element of a sparse array, on the calling PE or on `pe`. An index that exists already ends the job. The
+  /// element gets exactly the broadcasts that have not run on the calling PE yet, each once.
   template <class Element = T, class... A>
   void insert(const typename Element::index_type& where, A&&... arguments) const {
     insert_on(sched::this_pe().number(), where, std::forward<A>(arguments)...);
   }
   template <class Element = T, class... A>
   void insert_on(int pe, const typename Element::index_type& where, A&&... arguments) const {
-    using inserted = objects::insertion<T, typename T::index_type, std::decay_t<A>...>;
+    using inserted = objects::insertion<T, true, typename T::index_type, std::decay_t<A>...>;
     auto& here = sched::this_pe();
     objects::check_pe(here, pe, [] { return objects::type_name<T>() + ": asked to be created"; });
     const std::uint64_t number = objects::number_of(shape_, where);  // throws for an index that is too large
+    objects::local_collection* const home = objects::pe_objects::of(here).find_local_collection(id_);
+    const objects::insertion_origin origin = home == nullptr ? objects::insertion_origin{} : home->next_insertion();
     objects::post_packed(here, pe, inserted::handler, id_, number,
-                         objects::pack_arguments<typename inserted::tuple>(here, here.is_in_this_process(pe), false,
-                                                                           where, std::forward<A>(arguments)...));
+                         objects::pack_arguments<typename inserted::tuple>(
+                             here, here.is_in_this_process(pe), false, origin, where, std::forward<A>(arguments)...));
+    if (home != nullptr) home->insertion_begins(origin);  // when nothing can fail any more
   }
 
   /// Some of the elements, for multicast and reduction; see section.hpp.
@@ -564,19 +597,59 @@ array<T> make_array(const extents& size, placement where, const A&... arguments)
                                   " given; every extent must be at least 1");
     shape.extent[static_cast<std::size_t>(d)] = static_cast<std::uint32_t>(extent);
   }
-  return array<T>(objects::create_collection<T>(shape, where, false, arguments...).id, shape);
+  return array<T>(objects::create_collection<T>(shape, where, {}, arguments...).id, shape);
 }
 template <class T, class... A>
 array<T> make_array(const extents& size, const A&... arguments) {
   return make_array<T>(size, block(), arguments...);
 }
 
+/// Creates an array bound to `other`, a dense one, with the same extents: elements of equal index are partners, always
+/// on the same PE, so that `other[this_index()].local()` finds the partner at any time, in constructors and
+/// on_migrated(), too. Partners are created where that of `other` is, move together (when all of them can), and are
+/// deleted together: migrate_to and erase_this of one are those of all. To load balancing they are one object. Any
+/// number of arrays may be bound to one, also through one that is bound itself. No element of `other` may be moving
+/// meanwhile: that ends the job. Any PE may call it; the handle is usable at once. Throws std::logic_error when `other`
+/// is not dense or does not exist here.
+template <class T, class Other, class... A>
+array<T> make_bound_array(const array<Other>& other, const A&... arguments) {
+  static_assert(objects::dimensions_of<typename T::index_type> == objects::dimensions_of<typename Other::index_type>,
+                "make_bound_array: both arrays need the same number of dimensions");
+  static_assert(std::is_constructible_v<T, const A&...>, "the element class has no constructor for these arguments");
+  const objects::collection_facts& leader = objects::facts_of_leader(sched::this_pe(), other.id());
+  const objects::collection_kind kind{.bound_to = leader.id};
+  return array<T>(
+      objects::create_collection<T>(leader.shape, placement{leader.placement, leader.map}, kind, arguments...).id,
+      leader.shape);
+}
+
+/// Argument of make_sparse_array: the first message to an index creates its element.
+struct on_demand {
+  objects::creation_on_demand where;
+};
+/// On the PE that the placement names (Charm++: [createhome]).
+inline constexpr on_demand create_at_home{objects::creation_on_demand::at_home};
+/// On the PE from which the message came (Charm++: [createhere]).
+inline constexpr on_demand create_at_sender{objects::creation_on_demand::at_sender};
+
 /// Creates an array without elements; they are inserted and deleted while the program runs.
 template <class T>
 array<T> make_sparse_array(placement homes = block()) {
   objects::array_shape shape;
   shape.dimensions = static_cast<std::uint8_t>(objects::dimensions_of<typename T::index_type>);
-  return array<T>(objects::create_collection<T>(shape, homes, false).id, shape);
+  return array<T>(objects::create_collection<T>(shape, homes, {}).id, shape);
+}
+/// The same; the first message to an index where no element ever was creates one, with its default constructor. An
+/// element may be deleted; a message after that is an error, as elsewhere. Do not insert an index that a message may
+/// create: what comes second ends the job.
+template <class T>
+array<T> make_sparse_array(on_demand missing, placement homes = block()) {
+  static_assert(objects::dimensions_of<typename T::index_type> > 0,
+                "elements with user keys cannot be created on demand: a message has the hash of the key, not the key");
+  static_assert(std::is_default_constructible_v<T>, "elements created on demand need a default constructor");
+  objects::array_shape shape;
+  shape.dimensions = static_cast<std::uint8_t>(objects::dimensions_of<typename T::index_type>);
+  return array<T>(objects::create_collection<T>(shape, homes, {.on_demand = missing.where}).id, shape);
 }
 
 }  // namespace tri

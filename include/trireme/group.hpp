@@ -46,7 +46,7 @@ group<T> make_group(const A&... arguments) {
   shape.dimensions = 1;
   shape.extent[0] = static_cast<std::uint32_t>(sched::this_pe().job().pes());
   const placement own{objects::placement_entry<objects::identity_map>::number};
-  return group<T>(array<T>(objects::create_collection<T>(shape, own, true, arguments...).id, shape));
+  return group<T>(array<T>(objects::create_collection<T>(shape, own, {.one_per_pe = true}, arguments...).id, shape));
 }
 
 }  // namespace tri

@@ -14,22 +14,37 @@
 namespace tri {
 
 namespace objects {
-std::uint32_t register_placement(placement_function place);
+/// `fits`: whether the map can have such a state.
+std::uint32_t register_placement(placement_function place, bool (*fits)(const node_object* state));
 placement_function placement_of(std::uint32_t number);
+bool placement_fits(std::uint32_t number, const node_object* state);
 std::uint32_t placements();  ///< the number of placements
 
 template <class Map>
 struct placement_entry {
-  static inline const std::uint32_t number =
-      register_placement([](std::uint64_t element, std::uint64_t elements, int pes, const array_shape& shape) {
-        return Map{}(element, elements, pes, shape);
-      });
+  static constexpr bool has_state =
+      requires(const array_shape& shape, const node_object* state) { Map{}(0, 0, 0, shape, state); };
+  static int place(std::uint64_t element, std::uint64_t elements, int pes, const array_shape& shape,
+                   [[maybe_unused]] const node_object* state) {
+    if constexpr (has_state)
+      return Map{}(element, elements, pes, shape, state);
+    else
+      return Map{}(element, elements, pes, shape);
+  }
+  static bool fits(const node_object* state) {
+    if constexpr (has_state)
+      return Map::fits(state);
+    else
+      return state == nullptr;
+  }
+  static inline const std::uint32_t number = register_placement(&place, &fits);
 };
 }  // namespace objects
 
 /// A placement map by its number; made by the constants and functions below.
 struct placement {
   std::uint32_t number;
+  std::uint32_t map = 0;  ///< the node group that has the state of the map (placement_map.hpp); 0: it has none
 };
 
 namespace objects {

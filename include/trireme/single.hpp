@@ -141,7 +141,7 @@ element_ref<T> make_object_on(int pe, A&&... arguments) {
     throw std::out_of_range(objects::type_name<T>() + ": asked to be created on PE " + std::to_string(pe) +
                             "; there are PEs 0.." + std::to_string(here.job().pes() - 1));
   const objects::object_key key = objects::new_object_key(here, pe);
-  using inserted = objects::insertion<T, objects::object_key, std::decay_t<A>...>;
+  using inserted = objects::insertion<T, false, objects::object_key, std::decay_t<A>...>;
   objects::post_packed(here, pe, inserted::handler, 0, key.number,
                        objects::pack_arguments<typename inserted::tuple>(here, here.is_in_this_process(pe), false, key,
                                                                          std::forward<A>(arguments)...));

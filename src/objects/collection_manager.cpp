@@ -5,6 +5,7 @@
 #include <cstring>
 #include <mutex>
 #include <new>
+#include <optional>
 #include <stdexcept>
 
 #include "objects/balance/balance_service.hpp"
@@ -15,6 +16,7 @@
 #include "trireme/detail/objects/post.hpp"
 #include "trireme/detail/objects/reduction.hpp"
 #include "trireme/detail/sched/runtime.hpp"
+#include "trireme/nodegroup.hpp"
 #include "trireme/placement.hpp"
 
 namespace tri::objects {
@@ -28,10 +30,11 @@ std::shared_ptr<const std::vector<pe_number>> shared_routes(const collection_fac
   auto& known = tables[facts.shared];
   if (auto table = known.lock()) return table;
   const placement_function map = placement_of(facts.placement);
+  const node_object* const state = facts.map == 0 ? nullptr : &node_object_here(facts.map);
   const std::uint64_t elements = facts.shape.elements();
   auto table = std::make_shared<std::vector<pe_number>>(elements);
   for (std::uint64_t number = 0; number < elements; ++number) {
-    const int pe = map(number, elements, pes, facts.shape);
+    const int pe = map(number, elements, pes, facts.shape, state);
     if (pe < 0 || pe >= pes)
       throw std::out_of_range(fmt::format("placement map: element {} was put on PE {}; there are PEs 0..{}",
                                           describe_number(facts.shape, number), pe, pes - 1));
@@ -142,6 +145,9 @@ void count_created_deliver(sched::pe& here, sched::envelope& message);
 void created_counted_deliver(sched::pe& here, sched::envelope& message);
 void low_water_mark_deliver(sched::pe& here, sched::envelope& message);
 void level_deliver(sched::pe& here, sched::envelope& message);
+void create_here_deliver(sched::pe& here, sched::envelope& message);
+const std::uint32_t create_here_handler =
+    register_handler_of<std::tuple<>>(&create_here_deliver, "element wanted by a message");
 const std::uint32_t count_created_handler =
     register_handler_of<std::tuple<>>(&count_created_deliver, "element to be counted");
 const std::uint32_t created_counted_handler =
@@ -184,16 +190,32 @@ collection_manager::collection_manager(pe_objects& objects, const collection_fac
       here_(objects.here),
       location_(objects.here.number(), facts.shape.dense ? population::dense : population::sparse,
                 [this](std::uint64_t number) { return home_of(number); }),
+      state_of_map_(facts.map == 0 ? nullptr : &node_object_here(facts.map)),
       contribution_tree_(here_.job(), facts.id),
       is_combined_(facts.id != 0 && contribution_tree_.combines()) {
-  if (facts_.shape.dense) {
+  if (facts_.bound_to != 0) {
+    leader_ = static_cast<collection_manager*>(objects.find_local_collection(facts_.bound_to));
+    leader_->bound_.push_back(this);
+    initial_routes_ = leader_->initial_routes_;
+    routes_ = leader_->routes_;
+    dense_.resize(facts_.shape.elements(), nullptr);
+  } else if (facts_.shape.dense) {
     initial_routes_ = shared_routes(facts_, here_.job().pes());
     routes_ = initial_routes_->data();
     dense_.resize(facts_.shape.elements(), nullptr);
   }
 }
 
-collection_manager::~collection_manager() { destroy_elements(); }
+// At the end of the job: either of two that are bound may be first.
+collection_manager::~collection_manager() {
+  destroy_elements();
+  if (leader_ != nullptr) std::erase(leader_->bound_, this);
+  for (local_collection* const each : bound_) {
+    auto& other = static_cast<collection_manager&>(*each);
+    other.leader_ = nullptr;
+    other.routes_ = other.initial_routes_->data();
+  }
+}
 
 void collection_manager::destroy_elements() {
   for (element_base* const element : local_) end(here_, *element);
@@ -206,6 +228,7 @@ void collection_manager::drop_held() {
     sched::drop_message(here_, *message);
     arena::release(message);
   });
+  for (auto& [number, arriving] : std::exchange(arriving_, {})) end(here_, *arriving.element);
   for (auto& [number, kept] : std::exchange(early_, {})) sched::drop_message(here_, kept.message);
   for (auto& kept : std::exchange(history_, {})) sched::drop_message(here_, kept.message);
 }
@@ -222,7 +245,12 @@ std::string local_collection::describe(std::uint64_t number) const {
 
 pe_number collection_manager::home_of(std::uint64_t number) const {
   if (initial_routes_ != nullptr) return (*initial_routes_)[number];
-  return placement_of(facts_.placement)(number, 0, here_.job().pes(), facts_.shape);
+  const int pes = here_.job().pes();
+  const int pe = placement_of(facts_.placement)(number, 0, pes, facts_.shape, state_of_map_);
+  if (facts_.id != 0 && (pe < 0 || pe >= pes)) [[unlikely]]
+    here_.job().fail(
+        fmt::format("placement map: element {} was put on PE {}; there are PEs 0..{}", describe(number), pe, pes - 1));
+  return pe;
 }
 
 element_base* collection_manager::find_sparse(std::uint64_t number) const {
@@ -293,11 +321,53 @@ void collection_manager::create_initial(const constructor& make) {
   flush_contributions();
 }
 
-void collection_manager::insert(std::uint64_t number, constructor make) {
+// Only elements at rest have a place that all PEs agree on.
+void collection_manager::create_bound(const constructor& make) {
+  const collection_manager& leader = *leader_;
+  if (!leader.travelling_.empty() || !leader.arriving_.empty() || !leader.location_.is_settled())
+    here_.job().fail(
+        fmt::format("{} was bound to {} while elements of that moved, on PE {}: bind arrays before, or "
+                    "after tri::quiescence()",
+                    name_, leader.name_, here_.number()));
+  std::vector<std::uint64_t> numbers;
+  for (const element_base* const partner : leader.local_) numbers.push_back(partner->number());
+  std::ranges::sort(numbers);
+  for (const std::uint64_t number : numbers) {
+    install(construct(number, make));
+    ++created_;
+  }
+  leader.location_.visit_dead([&](std::uint64_t number, std::uint64_t last) {
+    for (;; ++number) {
+      post_packed(here_, contribution_root_pe(), death_handler, facts_.id, 0,
+                  pack_arguments<std::tuple<>>(here_, true, false));
+      if (number == last) return;
+    }
+  });
+  // What contributions_of_hosts() believes of a PE that has elements by the placement.
+  if (std::ranges::find(*initial_routes_, here_.number()) != initial_routes_->end()) reported_watermark_.level = 0;
+  flush_contributions();
+}
+
+collection_manager& collection_manager::bound_collection(std::uint32_t id) {
+  if (id == facts_.id) return *this;
+  return static_cast<collection_manager&>(*objects_.find_local_collection(id));
+}
+
+// As if the element was created here and set out for its PE: so broadcasts and reductions over them, in their order,
+// know of it from now on.
+void collection_manager::insertion_begins(const insertion_origin& origin) {
+  ++created_;
+  travelling_.insert(origin.seen);
+  publish_low_water_mark();
+}
+
+void collection_manager::insert(std::uint64_t number, constructor make, const insertion_origin& origin) {
   if (facts_.shape.dense)
     throw std::logic_error(
         fmt::format("{}: elements of a dense array exist from the beginning and cannot be inserted", describe(number)));
-  if (!pending_inserts_.emplace(number, std::move(make)).second)
+  pending_insert pending{std::move(make), origin};
+  if (origin.pe == no_pe && facts_.id != 0) insertion_begins(pending.origin = next_insertion());
+  if (!pending_inserts_.emplace(number, std::move(pending)).second)
     throw std::logic_error(fmt::format("{}: is being inserted already", describe(number)));
   // Contributions that the user orders after the insertion must find it counted; if they are combined on another host,
   // it is counted before it starts.
@@ -386,19 +456,53 @@ void collection_manager::finish_insert(std::uint64_t number) {
     ++created_;
     return;
   }
-  const constructor make = std::move(pending_inserts_.extract(number).mapped());
+  const pending_insert pending = std::move(pending_inserts_.extract(number).mapped());
   method_scope scope(objects_);
-  auto made = construct(number, make);
+  auto made = construct(number, pending.make);
   made->ready_ = location_.is_local_ready(number);
+  made->seen_broadcasts_ = pending.origin.seen;
   install(std::move(made));
-  ++created_;
+  if (pending.origin.pe == no_pe)
+    ++created_;  // a single object
+  else if (pending.origin.pe == here_.number())
+    arrival_acknowledged(number, pending.origin.seen);
+  else
+    post_packed(here_, pending.origin.pe, acknowledge_handler, facts_.id, pending.origin.seen,
+                pack_arguments<std::tuple<std::uint64_t>>(here_, true, false, number));
   // relaxed: read for contributions, which the user orders after the insertion by messages
   if (facts_.id == 0 || here_.job().is_on_own_host(contribution_root_pe()))
     facts_.shared->created.fetch_add(1, std::memory_order_relaxed);
   flush_contributions();
 }
 
+// Broadcasts that have run here since it was inserted.
+void collection_manager::catch_up_inserted(std::uint64_t number) {
+  element_base* const inserted = find(number);
+  if (inserted == nullptr || facts_.id == 0) return;
+  const owner_scope owner(&inserted->coroutines_);
+  catch_up(*inserted, inserted->seen_broadcasts_);
+}
+
+// Later, since the message may come from a method. An element that was deleted is not missing.
+void collection_manager::create_if_missing(std::uint64_t number, int wanted_by) {
+  if (!location_.is_absent(number) || !asked_to_create_.insert(number).second) return;
+  if (facts_.on_demand == creation_on_demand::at_sender && wanted_by != here_.number()) {
+    post_packed(here_, wanted_by, create_here_handler, facts_.id, number,
+                pack_arguments<std::tuple<>>(here_, true, false));
+    return;
+  }
+  create_here(number);
+}
+
+void collection_manager::create_here(std::uint64_t number) {
+  objects_.defer([this, number] {
+    const auto make = element_type_of(facts_.element_type).make;
+    if (make != nullptr && find(number) == nullptr && !pending_inserts_.contains(number)) insert(number, make, {});
+  });
+}
+
 void collection_manager::erase(element_base& element) {
+  if (leader_ != nullptr) return leader_->erase(*leader_->find(element.number()));
   objects_.defer([this, number = element.number()] {
     if (find(number) == nullptr) return;  // requested twice
     if (const auto waiting = not_granted_yet_.find(number); waiting != not_granted_yet_.end()) {
@@ -408,30 +512,36 @@ void collection_manager::erase(element_base& element) {
     location_actions actions;
     if (!location_.erase(number, actions))
       throw std::logic_error(fmt::format("{}: cannot be deleted now", describe(number)));
-    const std::unique_ptr<element_base> erased = remove(number);
     if (objects_.moves != nullptr) {
       objects_.moves->stays({facts_.id, number});
       report_moves(here_, *objects_.moves);
     }
-    // An element that came from a PE further ahead has had broadcasts that are still pending here: for those it was
-    // alive.
-    if (erased->seen_broadcasts_ > delivered_)
-      ++late_destroyed_[erased->seen_broadcasts_];
-    else
-      ++destroyed_;
-    if (facts_.id != 0) {  // single objects have no contributions
-      const std::uint64_t first_missing = erased->contributions_;
-      post_packed(here_, contribution_root_pe(), death_handler, facts_.id, first_missing,
-                  pack_arguments<std::tuple<>>(here_, true, false));
-    }
-    answer_pending(*erased);
-    end(here_, *erased);
-    flush_contributions();  // the others may have waited for it
+    for (local_collection* const each : bound_)
+      if (each->find(number) != nullptr) static_cast<collection_manager&>(*each).end_erased(number);
+    end_erased(number);
     carry_out(number, actions);
     if (away_from_home_.erase(number) == 0) return;
     location_.bury(number, fresh(actions));
     carry_out(number, actions);
   });
+}
+
+void collection_manager::end_erased(std::uint64_t number) {
+  const std::unique_ptr<element_base> erased = remove(number);
+  // An element that came from a PE further ahead has had broadcasts that are still pending here: for those it was
+  // alive.
+  if (erased->seen_broadcasts_ > delivered_)
+    ++late_destroyed_[erased->seen_broadcasts_];
+  else
+    ++destroyed_;
+  if (facts_.id != 0) {  // single objects have no contributions
+    const std::uint64_t first_missing = erased->contributions_;
+    post_packed(here_, contribution_root_pe(), death_handler, facts_.id, first_missing,
+                pack_arguments<std::tuple<>>(here_, true, false));
+  }
+  answer_pending(*erased);
+  end(here_, *erased);
+  flush_contributions();  // the others may have waited for it
 }
 
 // The caller that waits for the result of a deleted element is notified. Messages that none of its coroutines has
@@ -454,18 +564,22 @@ void collection_manager::migrate(element_base& element, int to) {
   if (to < 0 || to >= here_.job().pes())
     throw std::out_of_range(fmt::format("{}: asked to migrate to PE {}; there are PEs 0..{}", element.describe(), to,
                                         here_.job().pes() - 1));
-  const element_type& type = element_type_of(element.type());
-  if (!here_.is_in_this_process(to) && (type.save == nullptr || type.load == nullptr))
-    throw std::logic_error(fmt::format(
-        "{}: cannot migrate to another process: its class needs a default constructor and a serialize function",
-        element.describe()));
-  element.moving_to_ = to == here_.number() ? element_base::stays : to;
-  element.coroutines_.want_to_leave(element.moving_to_ != element_base::stays);
+  first().visit_partners(element.number(), [&](const collection_manager&, const element_base& each) {
+    const element_type& type = element_type_of(each.type());
+    if (!here_.is_in_this_process(to) && (type.save == nullptr || type.load == nullptr))
+      throw std::logic_error(fmt::format(
+          "{}: cannot migrate to another process: its class needs a default constructor and a serialize function",
+          each.describe()));
+  });
+  first().visit_partners(element.number(), [&](const collection_manager&, element_base& each) {
+    each.moving_to_ = to == here_.number() ? element_base::stays : to;
+    each.coroutines_.want_to_leave(each.moving_to_ != element_base::stays);
+  });
   reconsider(element);
 }
 
 void collection_manager::reconsider(const element_base& element) {
-  objects_.defer([this, number = element.number()] { begin_migration(number); });
+  objects_.defer([home = &first(), number = element.number()] { home->begin_migration(number); });
 }
 
 void collection_manager::begin_migration(std::uint64_t number) {
@@ -493,11 +607,15 @@ void collection_manager::ask_for_migration(std::uint64_t number, location_action
 }
 
 bool collection_manager::can_leave(const element_base& element, int to) const {
-  const coroutine_owner& coroutines = element.coroutines_;
-  if (coroutines.waits_for_result()) return false;
-  if (here_.is_in_this_process(to)) return true;
-  const bool waits_for_messages = element.has_awaited() && !element.awaited_->waiters().empty();
-  return coroutines.count() == 0 && !waits_for_messages && !coroutines.has_outstanding_futures();
+  bool can = true;
+  first().visit_partners(element.number(), [&](const collection_manager&, const element_base& each) {
+    const coroutine_owner& coroutines = each.coroutines_;
+    if (coroutines.waits_for_result()) can = false;
+    if (!can || here_.is_in_this_process(to)) return;
+    const bool waits_for_messages = each.has_awaited() && !each.awaited_->waiters().empty();
+    can = coroutines.count() == 0 && !waits_for_messages && !coroutines.has_outstanding_futures();
+  });
+  return can;
 }
 
 void reconsider_migration(const element_base& element) {
@@ -507,9 +625,17 @@ void reconsider_migration(const element_base& element) {
 bool element_base::can_migrate_now(int pe) const {
   const sched::pe& here = home_->here();
   if (home_->facts().one_per_pe || pe < 0 || pe >= here.job().pes()) return false;
-  const element_type& its_type = element_type_of(type());
-  const bool can_cross = its_type.save != nullptr && its_type.load != nullptr;
-  return (can_cross || here.is_in_this_process(pe)) && static_cast<collection_manager*>(home_)->can_leave(*this, pe);
+  const auto& home = static_cast<const collection_manager&>(*home_);
+  return (here.is_in_this_process(pe) || home.can_cross(number_)) && home.can_leave(*this, pe);
+}
+
+bool collection_manager::can_cross(std::uint64_t number) const {
+  bool can = true;
+  first().visit_partners(number, [&](const collection_manager&, const element_base& each) {
+    const element_type& type = element_type_of(each.type());
+    can = can && type.save != nullptr && type.load != nullptr;
+  });
+  return can;
 }
 
 // ---- messages
@@ -518,6 +644,7 @@ void collection_manager::send_slowly(const sched::envelope& message) {
   sched::envelope copy;
   copy.assign_message(message);
   if (objects_.is_ending()) return sched::drop_message(here_, copy);
+  if (leader_ != nullptr) return leader_->send_slowly(message);
   sched::envelope* block = nullptr;
   post_or_drop(here_, copy, [&] { block = copy_to_block(copy); });
   count_held(here_);
@@ -525,10 +652,12 @@ void collection_manager::send_slowly(const sched::envelope& message) {
   location_actions actions;
   location_.on_send(message.element, reinterpret_cast<message_ref>(block), actions);
   carry_out(message.element, actions);
+  if (facts_.on_demand != creation_on_demand::no) create_if_missing(message.element, here_.number());
 }
 
 void collection_manager::arrived_elsewhere(sched::envelope& message) {
   check_number(message);
+  if (leader_ != nullptr) return leader_->arrived_elsewhere(message);
   sched::envelope* block = nullptr;
   try {
     block = copy_to_block(message);
@@ -541,7 +670,10 @@ void collection_manager::arrived_elsewhere(sched::envelope& message) {
   location_actions actions;
   location_.on_arrival(message.element, static_cast<pe_number>(message.source), reinterpret_cast<message_ref>(block),
                        (message.flags & sched::envelope::is_backlog) != 0, actions);
-  carry_out(message.element, actions);
+  const std::uint64_t number = message.element;
+  const int from = static_cast<int>(message.source);
+  carry_out(number, actions);
+  if (facts_.on_demand != creation_on_demand::no) create_if_missing(number, from);
 }
 
 // The element may have started a wait while its new place prepared. Then it stays, and the end of its wait requests the
@@ -563,6 +695,7 @@ void collection_manager::send_control(int to, std::uint64_t number, const locati
 // in the same step migrate with it.
 void collection_manager::carry_out(std::uint64_t number, location_actions& actions) {
   std::vector<sched::envelope*> delivered;
+  std::optional<method_scope> of_constructor;  // until an inserted element has had its broadcasts
   for (const location_action& action : actions) {
     auto* const block = reinterpret_cast<sched::envelope*>(action.message);
     if (block != nullptr) count_released(here_);  // deliver, send and dead_letter give a message back
@@ -594,12 +727,13 @@ void collection_manager::carry_out(std::uint64_t number, location_actions& actio
         break;
       case location_action_kind::depart:
         for (sched::envelope* const waiting : std::exchange(delivered, {})) {
-          find(number)->undelivered_.push_back(*waiting);
+          bound_collection(waiting->collection).find(number)->undelivered_.push_back(*waiting);
           arena::release(waiting);
         }
         depart(number, action.peer);
         break;
       case location_action_kind::inserted:
+        if (pending_inserts_.contains(number)) of_constructor.emplace(objects_);
         finish_insert(number);
         break;
       case location_action_kind::insert_refused:
@@ -607,9 +741,9 @@ void collection_manager::carry_out(std::uint64_t number, location_actions& actio
         here_.job().fail(
             fmt::format("{}: inserted, but an element with this index exists already{}", describe(number), key_hint()));
       case location_action_kind::dead_letter: {
-        const std::string text =
-            fmt::format("a message '{}' from PE {} reached {}, which was deleted",
-                        sched::handler_table()[block->handler].name, block->source, describe(number));
+        const std::string text = fmt::format("a message '{}' from PE {} reached {}, which was deleted",
+                                             sched::handler_table()[block->handler].name, block->source,
+                                             bound_collection(block->collection).describe(number));
         if (!sched::refuse_message(here_, *block, text)) here_.job().fail(text);
         here_.count_processed();
         arena::release(block);
@@ -620,10 +754,18 @@ void collection_manager::carry_out(std::uint64_t number, location_actions& actio
           if (own_routes_.empty()) own_routes_ = *initial_routes_;
           own_routes_[number] = action.peer;
           routes_ = own_routes_.data();
+          for (local_collection* const each : bound_) static_cast<collection_manager&>(*each).routes_ = routes_;
         }
-        if (element_base* const element = find(number)) element->ready_ = action.peer == here_.number();
+        if (!asked_to_create_.empty()) asked_to_create_.erase(number);
+        visit_partners(number, [&](const collection_manager&, element_base& element) {
+          element.ready_ = action.peer == here_.number();
+        });
         break;
     }
+  }
+  if (of_constructor.has_value()) {
+    catch_up_inserted(number);
+    of_constructor.reset();
   }
   for (sched::envelope* const message : delivered) {
     if (objects_.method_depth > 0) {  // requested by a running method: that must end first
@@ -640,27 +782,51 @@ void collection_manager::carry_out(std::uint64_t number, location_actions& actio
 void collection_manager::run_delivered(sched::envelope& message) {
   message.flags &= static_cast<std::uint8_t>(~sched::envelope::is_backlog);
   const std::uint64_t number = message.element;
-  element_base* const element = find(number);
+  const collection_manager& home = bound_collection(message.collection);
+  element_base* const element = home.find(number);
   const bool ready = element != nullptr && std::exchange(element->ready_, true);
   run_released(here_, message);
-  if (element_base* const still = find(number); still != nullptr && still == element) still->ready_ = ready;
+  if (element_base* const still = home.find(number); still != nullptr && still == element) still->ready_ = ready;
 }
 
 // ---- migration
 
 void collection_manager::depart(std::uint64_t number, int to) {
+  if (!can_leave(*find(number), to))
+    throw std::logic_error(fmt::format("{}: leaves while something of it waits here", describe(number)));
+  const bool same_process = here_.is_in_this_process(to);
+  away_from_home_.erase(number);
+  if (objects_.moves != nullptr) objects_.moves->left({facts_.id, number});
+  for (local_collection* const each : bound_) static_cast<collection_manager&>(*each).send_element(number, to);
+  send_element(number, to);
+  // Messages of this PE to the element that still wait in its own queue go the same way now, before any later one.
+  here_.extract_own(
+      [&](sched::envelope& waiting) {
+        const auto is_of = [&](const local_collection* each) { return waiting.collection == each->facts().id; };
+        return waiting.element == number && (is_of(this) || std::any_of(bound_.begin(), bound_.end(), is_of)) &&
+               sched::handler_table()[waiting.handler].make_portable != nullptr;
+      },
+      [&](sched::envelope& waiting) {
+        if (!same_process) make_portable(here_, waiting, false);
+        here_.send(to, [&](sched::envelope& slot) {
+          const std::uint32_t hop = slot.source;
+          slot.assign_message(waiting);
+          slot.source = hop;
+        });
+      });
+  for (local_collection* const each : bound_) static_cast<collection_manager&>(*each).flush_contributions();
+  flush_contributions();
+}
+
+void collection_manager::send_element(std::uint64_t number, int to) {
   element_base& element = *find(number);
-  if (!can_leave(element, to))
-    throw std::logic_error(fmt::format("{}: leaves while something of it waits here", element.describe()));
   element.moving_to_ = element_base::stays;
   element.coroutines_.want_to_leave(false);
   const bool same_process = here_.is_in_this_process(to);
   const bool leaves_host = !here_.job().is_on_own_host(to);
   here_.counters().migrations.add();
-  away_from_home_.erase(number);
-  if (objects_.moves != nullptr) objects_.moves->left({facts_.id, number});
   const std::uint64_t seen = std::max(delivered_, element.seen_broadcasts_);
-  travelling_.emplace(seen, to);
+  travelling_.insert(seen);
   publish_low_water_mark();
   std::unique_ptr<element_base> leaving = remove(number);
   travelling_element facts{seen, leaving->contributions_, 0};
@@ -686,47 +852,61 @@ void collection_manager::depart(std::uint64_t number, int to) {
     here_.counters().bytes_copied.add(payload.bytes);
   }
   post_packed(here_, to, element_handler, facts_.id, number, packed);
-  // Messages of this PE to the element that still wait in its own queue go the same way now, before any later one.
-  here_.extract_own(
-      [&](sched::envelope& waiting) {
-        return waiting.collection == facts_.id && waiting.element == number &&
-               sched::handler_table()[waiting.handler].make_portable != nullptr;
-      },
-      [&](sched::envelope& waiting) {
-        if (!same_process) make_portable(here_, waiting, false);
-        here_.send(to, [&](sched::envelope& slot) {
-          const std::uint32_t hop = slot.source;
-          slot.assign_message(waiting);
-          slot.source = hop;
-        });
-      });
-  flush_contributions();
 }
 
+void collection_manager::install_arrived(std::uint64_t number, arriving_element arriving) {
+  element_base& element = *arriving.element;
+  element.contributions_ = arriving.contributions;
+  element.ready_ = false;
+  element.seen_broadcasts_ = arriving.seen_broadcasts;
+  install(std::move(arriving.element));
+  report_level();
+  post_packed(here_, arriving.from, acknowledge_handler, facts_.id, arriving.seen_broadcasts,
+              pack_arguments<std::tuple<std::uint64_t>>(here_, true, false, number));
+}
+
+// Partners come in messages one after the other, that of the first collection last; to the program they arrive at once.
+// Until then messages to any of them are held, since the location is that of the last.
 void collection_manager::element_arrived(std::uint64_t number, int from, std::unique_ptr<element_base> element,
                                          std::uint64_t seen, std::uint64_t contributions) {
-  element->contributions_ = contributions;
-  element_base& arrived = *element;
-  arrived.ready_ = false;
-  arrived.seen_broadcasts_ = seen;
-  install(std::move(element));
-  report_level();
-  post_packed(here_, from, acknowledge_handler, facts_.id, seen,
-              pack_arguments<std::tuple<std::uint64_t>>(here_, true, false, number));
+  arriving_element arriving{from, std::move(element), seen, contributions};
+  if (leader_ != nullptr) {
+    arriving_.emplace(number, std::move(arriving));
+    return;
+  }
+  for (local_collection* const each : bound_) {
+    auto& other = static_cast<collection_manager&>(*each);
+    auto partner = other.arriving_.extract(number);
+    if (partner.empty())
+      here_.job().fail(
+          fmt::format("{} came to PE {} without its partner: {} was bound to {} while elements of that "
+                      "moved; bind arrays before, or after tri::quiescence()",
+                      describe(number), here_.number(), other.name_, name_));
+    other.install_arrived(number, std::move(partner.mapped()));
+  }
+  install_arrived(number, std::move(arriving));
   location_actions actions;
   location_.on_element_arrived(number, from, actions);
   // Taken out first: a broadcast that the element catches up with may delete it. Then these are messages to a deleted
   // element like any others.
-  std::vector<sched::envelope> undelivered = std::exchange(arrived.undelivered_, {});
+  std::vector<sched::envelope> undelivered;
   {
     method_scope scope(objects_);
-    const owner_scope owner(&arrived.coroutines_);
-    if (const auto on_migrated = element_type_of(arrived.type()).on_migrated) on_migrated(arrived);
-    catch_up(arrived, seen);
+    visit_partners(number, [&](const collection_manager&, element_base& arrived) {
+      undelivered.insert(undelivered.end(), arrived.undelivered_.begin(), arrived.undelivered_.end());
+      arrived.undelivered_.clear();
+      const owner_scope owner(&arrived.coroutines_);
+      if (const auto on_migrated = element_type_of(arrived.type()).on_migrated) on_migrated(arrived);
+    });
+    visit_partners(number, [&](collection_manager& home, element_base& arrived) {
+      const owner_scope owner(&arrived.coroutines_);
+      home.catch_up(arrived, arrived.seen_broadcasts_);
+    });
   }
   for (sched::envelope& message : undelivered) run_delivered(message);
   carry_out(number, actions);
-  if (element_base* const here_now = find(number)) here_now->ready_ = location_.is_local_ready(number);
+  const bool is_ready = location_.is_local_ready(number);
+  visit_partners(number, [&](const collection_manager&, element_base& here_now) { here_now.ready_ = is_ready; });
 }
 
 bool collection_manager::arrival_acknowledged(std::uint64_t number, std::uint64_t seen) {
@@ -761,8 +941,12 @@ void collection_manager::deliver_broadcast(sched::envelope& message, broadcast_f
     destroyed_ += late_destroyed_.begin()->second;
   run(here_, *this, message, nullptr);
   ++delivered_;
-  if (facts_.one_per_pe || here_.job().pes() == 1) {
+  if (facts_.one_per_pe || (here_.job().pes() == 1 && travelling_.empty())) {
     sched::drop_message(here_, message);
+    for (const logged_broadcast& past : std::exchange(history_, {})) {
+      sched::envelope old = past.message;
+      sched::drop_message(here_, old);
+    }
     return;
   }
   history_.push_back({message, run});
@@ -771,8 +955,7 @@ void collection_manager::deliver_broadcast(sched::envelope& message, broadcast_f
 }
 
 void collection_manager::publish_low_water_mark() {
-  const std::uint64_t low_water_mark =
-      travelling_.empty() ? delivered_ : std::min(delivered_, travelling_.begin()->first);
+  const std::uint64_t low_water_mark = travelling_.empty() ? delivered_ : std::min(delivered_, *travelling_.begin());
   // release: a PE that drops history because of this value comes after the departures that it accounts for. pairs:
   // local_collection.low_water_mark
   facts_.shared->low_water_mark_of_pe(here_.job().host_pe_number(here_.number()))
@@ -1034,6 +1217,14 @@ void collection_manager::check_number(const sched::envelope& message) const {
                                 .c_str());
 }
 
+namespace {
+bool can_be_bound(const pe_objects& objects, const collection_facts& facts) {
+  const local_collection* const leader = objects.find_local_collection(facts.bound_to);
+  return leader != nullptr && leader->facts().bound_to == 0 && leader->facts().shape.dense && facts.shape.dense &&
+         !leader->facts().one_per_pe && leader->facts().shape.extent == facts.shape.extent;
+}
+}  // namespace
+
 void check_collection_facts(sched::pe& here, const sched::envelope& message, const collection_facts& facts) {
   const sched::runtime& job = here.job();
   const int from = static_cast<int>(message.source);
@@ -1045,8 +1236,17 @@ void check_collection_facts(sched::pe& here, const sched::envelope& message, con
     fault = fmt::format("collection {} cannot be of {}", facts.id, job.name_of_host(job.host_of(from)));
   else if (facts.shared != nullptr)
     fault = "they hold an address of another host";
+  else if (facts.bound_to != 0 && !can_be_bound(pe_objects::of(here), facts))
+    fault = fmt::format("they are bound to collection {}, which is no array of their shape", facts.bound_to);
+  else if (facts.on_demand > creation_on_demand::at_sender)
+    fault = fmt::format("they create elements on demand by way {}, which does not exist",
+                        static_cast<int>(facts.on_demand));
+  else if (facts.on_demand != creation_on_demand::no && facts.element_type >= element_types())
+    fault = fmt::format("their elements are of class {}, which does not exist", facts.element_type);
   else if (facts.placement >= placements())
     fault = fmt::format("their placement is {}, which must be 0 to {}", facts.placement, placements() - 1);
+  else if (!placement_fits(facts.placement, facts.map == 0 ? nullptr : known_node_object(facts.map)))
+    fault = fmt::format("their placement map has no state of its kind in node group {}", facts.map);
   else if (facts.creator < 0 || facts.creator >= job.pes())
     fault = fmt::format("their creator is PE {}; there are PEs 0..{}", facts.creator, job.pes() - 1);
   else if (facts.id > most_collections)
@@ -1060,6 +1260,22 @@ void check_collection_facts(sched::pe& here, const sched::envelope& message, con
 
 void make_carried_portable(sched::pe& here, sched::envelope& message) { make_portable(here, message, true); }
 void load_carried_message(input_archive& archive, sched::envelope& message) { load_message(archive, message, true); }
+
+const collection_facts& facts_of_leader(sched::pe& here, std::uint32_t collection) {
+  const pe_objects& objects = pe_objects::of(here);
+  const local_collection* const found = collection == 0 ? nullptr : objects.find_local_collection(collection);
+  if (found == nullptr || !found->facts().shape.dense || found->facts().one_per_pe)
+    throw std::logic_error("tri::make_bound_array: the array to bind to is no dense array that exists here");
+  const std::uint32_t first = found->facts().bound_to;
+  return first == 0 ? found->facts() : objects.find_local_collection(first)->facts();
+}
+
+void check_insertion_origin(sched::pe& here, const sched::envelope& message, const insertion_origin& origin) {
+  if (here.job().is_on_own_host(static_cast<int>(message.source)) || origin.pe == no_pe ||
+      origin.pe == static_cast<int>(message.source))
+    return;
+  refuse_arguments(message, fmt::format("they are of PE {}, which is not their sender", origin.pe).c_str());
+}
 
 namespace {
 
@@ -1150,6 +1366,10 @@ void low_water_mark_deliver(sched::pe& here, sched::envelope& message) {
   if (home != nullptr &&
       !home->low_water_mark_arrived(here.job().host_of(static_cast<int>(message.source)), message.element))
     refuse_arguments(message, "their sender is no neighbour in the tree of hosts");
+}
+
+void create_here_deliver(sched::pe& here, sched::envelope& message) {
+  existing_collection(here, message).create_here(message.element);
 }
 
 void level_deliver(sched::pe& here, sched::envelope& message) {

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <unordered_map>
 #include <unordered_set>
@@ -36,7 +37,12 @@ class collection_manager final : public local_collection {
 
   // ---- elements
   void create_initial(const constructor& make) override;
-  void insert(std::uint64_t number, constructor make) override;
+  void create_bound(const constructor& make) override;
+  insertion_origin next_insertion() const override { return {delivered_, here_.number()}; }
+  void insertion_begins(const insertion_origin& origin) override;
+  void insert(std::uint64_t number, constructor make, const insertion_origin& origin) override;
+  /// A message to an element that does not exist yet has come from here; its home asks.
+  void create_here(std::uint64_t number);
   void begin_seed(std::uint64_t number, os::function_ref<std::unique_ptr<element_base>()> make) override;
   /// Counts an element to be created on another host, where the contributions are combined; its insertion then
   /// continues there.
@@ -46,8 +52,10 @@ class collection_manager final : public local_collection {
   void migrate(element_base& element, int to) override;
   /// For an element whose requested move had to wait: after the running method has ended.
   void reconsider(const element_base& element);
-  /// See element_base::can_migrate_now.
+  /// See element_base::can_migrate_now. With its partners.
   bool can_leave(const element_base& element, int to) const;
+  /// Whether its class, and those of its partners, can migrate to another process.
+  bool can_cross(std::uint64_t number) const;
 
   // ---- messages
   void send_slowly(const sched::envelope& message) override;
@@ -116,8 +124,34 @@ class collection_manager final : public local_collection {
   void begin_migration(std::uint64_t number);
   void ask_for_migration(std::uint64_t number, location_actions& actions);
   void depart(std::uint64_t number, int to);
+  void send_element(std::uint64_t number, int to);
   bool begin_insert(std::uint64_t number);
   void finish_insert(std::uint64_t number);
+  void catch_up_inserted(std::uint64_t number);
+  void create_if_missing(std::uint64_t number, int wanted_by);
+  void end_erased(std::uint64_t number);
+
+  // ---- partners: elements of equal number in collections that are bound to one another. The first collection has the
+  // locations of all; messages to any of them go through it.
+  collection_manager& first() { return leader_ == nullptr ? *this : *leader_; }
+  const collection_manager& first() const { return leader_ == nullptr ? *this : *leader_; }
+  /// Of the first collection: this one, or one bound to it.
+  collection_manager& bound_collection(std::uint32_t id);
+  /// Calls visit(collection, element) for an element and its partners, as far as they are here; this one last. Of the
+  /// first collection.
+  template <class Visit>
+  void visit_partners(std::uint64_t number, Visit&& visit) const {
+    for (local_collection* const each : bound_)
+      if (element_base* const partner = each->find(number)) visit(static_cast<collection_manager&>(*each), *partner);
+    if (element_base* const own = find(number)) visit(const_cast<collection_manager&>(*this), *own);
+  }
+  struct arriving_element {
+    int from;
+    std::unique_ptr<element_base> element;
+    std::uint64_t seen_broadcasts;
+    std::uint64_t contributions;
+  };
+  void install_arrived(std::uint64_t number, arriving_element arriving);
   void begin_away_from_home(std::uint64_t number, os::function_ref<std::unique_ptr<element_base>()> make);
   void home_has_granted(std::uint64_t number);
   std::unique_ptr<element_base> construct(std::uint64_t number, os::function_ref<std::unique_ptr<element_base>()> make);
@@ -142,11 +176,20 @@ class collection_manager final : public local_collection {
   void send_control(int to, std::uint64_t number, const location_control& control);
 
   sched::pe& here_;
+  collection_manager* leader_ = nullptr;  // the collection that this one is bound to
+  // Partners whose element of the first collection is right behind them.
+  std::unordered_multimap<std::uint64_t, arriving_element> arriving_;
   std::unordered_map<std::uint64_t, std::unique_ptr<element_base>> sparse_;
   std::shared_ptr<const std::vector<pe_number>> initial_routes_;  // dense: one table per process
   std::vector<pe_number> own_routes_;                             // dense, once anything has migrated
   location_protocol<std::uint64_t, os::unique_function<pe_number(const std::uint64_t&)>> location_;
-  std::unordered_map<std::uint64_t, constructor> pending_inserts_;
+  const node_object* const state_of_map_;
+  struct pending_insert {
+    constructor make;
+    insertion_origin origin;
+  };
+  std::unordered_map<std::uint64_t, pending_insert> pending_inserts_;
+  std::unordered_set<std::uint64_t> asked_to_create_;  // at home: elements that are being created on demand
   // Of the single object that begins in this call, here at its home.
   const os::function_ref<std::unique_ptr<element_base>()>* beginning_ = nullptr;
   // Single objects that have begun here and whose home does not know it yet: whether they are to be deleted then.
@@ -160,8 +203,9 @@ class collection_manager final : public local_collection {
   };
   std::map<std::uint64_t, logged_broadcast> early_;  // came before its predecessors
   std::vector<logged_broadcast> history_;            // the newest has number delivered_ - 1
-  std::multimap<std::uint64_t, int> travelling_;     // broadcasts seen by elements that left and have not arrived yet
-  std::unique_ptr<subtree_marks> subtree_marks_;     // of the first PE of a host, where there are several
+  // Broadcasts seen by elements that left, or were inserted from here, and are not there yet.
+  std::multiset<std::uint64_t> travelling_;
+  std::unique_ptr<subtree_marks> subtree_marks_;  // of the first PE of a host, where there are several
   std::int64_t created_ = 0;
   std::int64_t destroyed_ = 0;
   std::map<std::uint64_t, std::int64_t> late_destroyed_;  // by the first broadcast for which they count

@@ -27,6 +27,8 @@ std::uint64_t element_type_fingerprint() {
   return hash;
 }
 
+std::uint32_t element_types() { return static_cast<std::uint32_t>(types().size()); }
+
 void check_element_type(std::uint32_t number) {
   if (number >= types().size())
     throw archive_error(fmt::format("it is of class {}; there are 0..{}", number, types().size() - 1));

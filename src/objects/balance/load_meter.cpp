@@ -123,8 +123,58 @@ void load_meter::collect(load_part& into) {
   });
   std::ranges::sort(homes, {}, [](const local_collection* home) { return home->facts().id; });
   into.elements.reserve(elements);
-  for (local_collection* const home : homes) collect(*home, into);
+  bool any_bound = false;
+  for (local_collection* const home : homes) {
+    if (home->facts().bound_to == 0)
+      collect(*home, into);
+    else
+      any_bound = true;
+  }
   traffic_.append_to(into.traffic);
+  if (any_bound) join_partners(into.traffic);
+}
+
+// To balancing, elements that are bound to one another are the one of the first collection.
+void load_meter::join_partners(std::vector<load_part::pair>& traffic) const {
+  const auto name_first = [&](element_name& name) {
+    const local_collection* const home = pe_objects::of(here_).find_local_collection(name.collection);
+    if (home != nullptr && home->facts().bound_to != 0) name.collection = home->facts().bound_to;
+  };
+  const auto names = [](const load_part::pair& pair) { return std::pair(pair.from, pair.to); };
+  for (load_part::pair& each : traffic) {
+    name_first(each.from);
+    name_first(each.to);
+  }
+  std::erase_if(traffic, [](const load_part::pair& each) { return each.from == each.to; });
+  std::ranges::sort(traffic, {}, names);
+  std::size_t kept = 0;
+  for (std::size_t next = 1; next < traffic.size(); ++next) {
+    if (names(traffic[next]) == names(traffic[kept])) {
+      traffic[kept].messages += traffic[next].messages;
+      traffic[kept].bytes += traffic[next].bytes;
+    } else {
+      traffic[++kept] = traffic[next];
+    }
+  }
+  if (!traffic.empty()) traffic.resize(kept + 1);
+}
+
+// The load of a partner is added to that of the element; its own position and user data are left out.
+void load_meter::add_partner(element_base& partner, load_part& into, load_part::element& one) {
+  const element_type& type = element_type_of(partner.type());
+  load_part of_partner;
+  load_part::element own;
+  own.load_ns = to_ns(partner.coroutines().load());
+  own.is_migratable = here_.job().processes() == 1 || (type.save != nullptr && type.load != nullptr) ? 1 : 0;
+  if (type.describe_load != nullptr) ask_element(partner, type, of_partner, own);
+  one.load_ns += own.load_ns;
+  one.bytes += own.bytes;
+  one.is_work |= own.is_work;
+  one.is_migratable &= own.is_migratable;
+  if (counters_ == nullptr) return;
+  counters_->add_counts_of({partner.home().facts().id, partner.number()}, of_partner.counts);
+  const std::size_t counts = of_partner.counts.size();
+  for (std::size_t i = 0; i < counts; ++i) into.counts[into.counts.size() - counts + i] += of_partner.counts[i];
 }
 
 void load_meter::collect(local_collection& home, load_part& into) {
@@ -143,6 +193,8 @@ void load_meter::collect(local_collection& home, load_part& into) {
     set_position(one, facts.shape);
     if (counters_ != nullptr) counters_->add_counts_of(one.name, into.counts);
     if (type.describe_load != nullptr) ask_element(*element, type, into, one);
+    for (const local_collection* const each : home.bound())
+      if (element_base* const partner = each->find(number)) add_partner(*partner, into, one);
   }
 }
 

@@ -156,12 +156,14 @@ void collection_manager::install_restored(std::unique_ptr<element_base> element)
   if (find(number) != nullptr) throw archive_error(fmt::format("{} is there twice", describe(number)));
   install(std::move(element));
   ++created_;
+  if (leader_ != nullptr) return;  // which has the location
   location_actions actions;
   location_.begin_at(number, here_.number(), actions);
   carry_out(number, actions);
 }
 
 void collection_manager::restored_elsewhere(std::uint64_t number, pe_number place) {
+  if (leader_ != nullptr) return;
   location_actions actions;
   location_.begin_at(number, place, actions);
   carry_out(number, actions);

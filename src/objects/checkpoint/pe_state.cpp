@@ -161,8 +161,15 @@ job_state describe_job(sched::pe& here) {
   const pe_objects& objects = pe_objects::of(here);
   job.pes_per_process = here.job().pes_per_process();
   objects.visit_collections([&](local_collection& each) {
-    collection_state& added = job.collections.emplace_back(collection_state{each.facts(), each.name(), 0});
+    collection_state& added = job.collections.emplace_back(collection_state{each.facts(), each.name()});
     added.facts.shared = nullptr;
+    if (added.facts.map != 0) {  // the places of its elements follow from it, before anything else is restored
+      const node_object& map = node_object_here(added.facts.map);
+      added.map_type = map.node_type();
+      with_archive(
+          [&](output_archive& archive) { node_object_type_of(added.map_type).save(map, archive); },
+          [&](const void* bytes, std::size_t count) { added.map.assign(static_cast<const char*>(bytes), count); });
+    }
     job.last_collection = std::max(job.last_collection, each.facts().id);
   });
   for_each_node_object(

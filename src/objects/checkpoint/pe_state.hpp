@@ -27,9 +27,11 @@ struct collection_state {
   collection_facts facts;
   std::string name;
   std::uint64_t population = 0;
+  std::uint32_t map_type = 0;  // of its placement map, if that has a state; and the state, an archive
+  std::string map = {};
   template <class Archive>
   void serialize(Archive& archive) {
-    archive(facts, name, population);
+    archive(facts, name, population, map_type, map);
   }
 };
 

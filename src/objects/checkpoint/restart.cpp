@@ -87,6 +87,7 @@ class restarting_pe {
   static constexpr std::size_t most_bytes_sent_at_once = std::size_t{16} << 20;
 
   int pes() const { return here_.job().pes(); }
+  void create_collection(const collection_state& which, std::uint64_t shared);
   collection_manager& collection(std::uint32_t id) const;
   void place(const checkpoint_files::record_head& head, const std::vector<char>& bytes, int from);
   void place_element(carried_record record, const std::vector<char>& bytes);
@@ -142,23 +143,39 @@ collection_manager& restarting_pe::collection(std::uint32_t id) const {
   return static_cast<collection_manager&>(*found);
 }
 
+void restarting_pe::create_collection(const collection_state& which, std::uint64_t shared) {
+  pe_objects& objects = pe_objects::of(here_);
+  collection_facts facts = facts_now(which.facts, pes());
+  facts.shared = reinterpret_cast<collection_shared*>(static_cast<std::uintptr_t>(shared));
+  if (facts.placement >= placements()) throw archive_error(fmt::format("{} has no placement", which.name));
+  if (facts.map != 0) {
+    if (which.map_type >= node_object_types() || node_object_type_of(which.map_type).load == nullptr)
+      throw archive_error(fmt::format("the placement map of {} has no state", which.name));
+    install_node_object(here_, facts.map, [&] {
+      input_archive archive(which.map.data(), which.map.size());
+      return node_object_type_of(which.map_type).load(archive);
+    });
+  }
+  if (!placement_fits(facts.placement, facts.map == 0 ? nullptr : known_node_object(facts.map)))
+    throw archive_error(fmt::format("the placement map of {} has another state", which.name));
+  if (facts.bound_to != 0) static_cast<void>(collection(facts.bound_to));  // throws if it does not exist
+  try {
+    if (facts.id != 0) objects.add_local_collection(facts, which.name);  // that of single objects exists
+  } catch (const std::out_of_range& error) {
+    throw std::out_of_range(fmt::format("{}: {}", which.name, error.what()));
+  }
+  collection(facts.id).begin_restore(pes());
+}
+
 void restarting_pe::create_collections() {
   const job_state job = read_job(plan_.job);
   pe_objects& objects = pe_objects::of(here_);
   objects.begin_singles_behind(job.last_single);
   begin_sections_behind(job.last_section);
-  std::size_t number = 0;
-  for (const collection_state& each : job.collections) {
-    collection_facts facts = facts_now(each.facts, pes());
-    facts.shared = reinterpret_cast<collection_shared*>(static_cast<std::uintptr_t>(plan_.shared.at(number++)));
-    if (facts.placement >= placements()) throw archive_error(fmt::format("{} has no placement", each.name));
-    try {
-      if (facts.id != 0) objects.add_local_collection(facts, each.name);  // that of single objects exists
-    } catch (const std::out_of_range& error) {
-      throw std::out_of_range(fmt::format("{}: {}", each.name, error.what()));
-    }
-    collection(facts.id).begin_restore(pes());
-  }
+  for (const bool is_bound : {false, true})  // what others are bound to comes first
+    for (std::size_t number = 0; number < job.collections.size(); ++number)
+      if ((job.collections[number].facts.bound_to != 0) == is_bound)
+        create_collection(job.collections[number], plan_.shared.at(number));
   if (here_.local_number() != 0) return;
   const std::vector<read_only_state> variables = read_only_variables();
   for (const auto& [variable, bytes] : job.read_only) {

@@ -41,6 +41,7 @@ class element_route {
   // The PE to which ordinary messages can be sent without the state machine; no_pe: it must decide.
   pe_number fast_route() const;
   bool is_local() const { return state_ == state::local; }
+  bool is_absent() const { return state_ == state::absent; }
   // Nothing is held and no answer is awaited.
   bool is_settled() const;
   // No different from the route that a PE without an entry assumes, so the entry can be dropped.

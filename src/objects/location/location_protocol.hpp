@@ -38,6 +38,8 @@ class location_protocol {
 
   // True: an arrived message may be delivered at once; otherwise it must be passed to on_arrival.
   bool is_local_ready(const Key& key) const { return fast_route(key) == self_; }
+  // True: the element was never created, and this PE, its home, holds its messages.
+  bool is_absent(const Key& key) const { return current(key).is_absent(); }
   // True while every route is the initial placement: fast_route is then the placement itself.
   bool all_default() const { return routes_.empty() && dead_.empty(); }
 

@@ -45,7 +45,7 @@ struct noting : array_element<Self, index<1>> {
   }
   void fill(int messages) {
     for (int i = 0; i < messages; ++i) this->this_element().template send<&Self::note>(i);
-    this->this_element().template call<&Self::note_and_count>(messages);
+    static_cast<void>(this->this_element().template call<&Self::note_and_count>(messages));
   }
   std::vector<int> run() const { return order; }
 };

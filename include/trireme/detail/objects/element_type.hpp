@@ -26,7 +26,7 @@ struct element_type {
   void (*save)(element_base&, output_archive&) = nullptr;
   /// Makes an object from an archive, inside a `construction`; null if the class cannot be made so.
   std::unique_ptr<element_base> (*load)(input_archive&) = nullptr;
-  /// Makes one by the default constructor, inside a `construction`; null where `load` is, and for user keys.
+  /// Makes one by the default constructor, inside a `construction`; null where there is none, and for user keys.
   std::unique_ptr<element_base> (*make)() = nullptr;
   /// Notifies the object that it has moved; null if it has no such function.
   void (*on_migrated)(element_base&) = nullptr;
@@ -43,6 +43,7 @@ struct element_type {
 
 std::uint32_t register_element_type(element_type type);
 const element_type& element_type_of(std::uint32_t number);
+std::uint32_t element_types();  ///< the number of them
 /// A hash of the names of all classes in order.
 std::uint64_t element_type_fingerprint();
 /// For a number received from another process. Throws archive_error when it is not the number of a readable class.

@@ -23,8 +23,14 @@
 
 namespace tri::objects {
 
-/// Placement maps by number; see trireme/placement.hpp.
-using placement_function = int (*)(std::uint64_t number, std::uint64_t elements, int pes, const array_shape& shape);
+class node_object;
+
+/// Placement maps by number; see trireme/placement.hpp. `state`: of maps that have any (placement_map.hpp), else null.
+using placement_function = int (*)(std::uint64_t number, std::uint64_t elements, int pes, const array_shape& shape,
+                                   const node_object* state);
+
+/// What a message to an element does that never existed; otherwise it waits for its insertion.
+enum class creation_on_demand : std::uint8_t { no, at_home, at_sender };
 
 /// A collection's state shared by the PEs of a host; in the arena for the life of the job. One per host.
 struct collection_shared {
@@ -50,10 +56,20 @@ struct collection_shared {
 struct collection_facts {
   std::uint32_t id = 0;
   std::uint32_t placement = 0;
+  std::uint32_t map = 0;       // of the placement: the node group that has its state; 0: it has none
+  std::uint32_t bound_to = 0;  // a collection of the same shape, whose elements of equal number are on the same PE
   array_shape shape;
-  bool one_per_pe = false;              // a group: elements never move
+  bool one_per_pe = false;  // a group: elements never move
+  creation_on_demand on_demand = creation_on_demand::no;
+  std::uint32_t element_type = 0;       // whose elements messages create
   std::int32_t creator = 0;             // a PE
   collection_shared* shared = nullptr;  // null on its way to another host
+};
+
+/// Where and when an element was inserted by the program: it gets the broadcasts from `seen` on.
+struct insertion_origin {
+  std::uint64_t seen = 0;   // broadcasts that had run there
+  std::int32_t pe = no_pe;  // no_pe: the collection did not exist there
 };
 
 /// The number of a broadcast on its way to the host that numbers them.
@@ -96,6 +112,8 @@ class local_collection {
   /// What reports call the collection: the name of its class.
   const std::string& name() const { return name_; }
   std::string describe(std::uint64_t number) const;
+  /// Those bound to this one, on this PE.
+  const std::vector<local_collection*>& bound() const { return bound_; }
 
   // ---- elements
   element_base* find(std::uint64_t number) const {
@@ -106,8 +124,13 @@ class local_collection {
   const std::vector<element_base*>& local_elements() const { return local_; }
   /// Creates the elements of a dense collection that the placement puts here.
   virtual void create_initial(const constructor& make) = 0;
+  /// Of a bound collection: those whose partners are here.
+  virtual void create_bound(const constructor& make) = 0;
+  /// The program inserts an element, here or on another PE: what the message to that PE carries; and when it was sent.
+  virtual insertion_origin next_insertion() const = 0;
+  virtual void insertion_begins(const insertion_origin& origin) = 0;
   /// Requests a new element of a sparse collection on this PE; the location protocol may delay or refuse it.
-  virtual void insert(std::uint64_t number, constructor make) = 0;
+  virtual void insert(std::uint64_t number, constructor make, const insertion_origin& origin) = 0;
   /// Creates a single object on this PE, wherever its home is; its number was drawn by its maker, so it is new.
   virtual void begin_seed(std::uint64_t number, os::function_ref<std::unique_ptr<element_base>()> make) = 0;
   virtual void erase(element_base& element) = 0;
@@ -160,6 +183,7 @@ class local_collection {
   std::vector<element_base*> dense_;   // by number; owned
   std::vector<element_base*> local_;   // in any order
   const pe_number* routes_ = nullptr;  // dense: by number
+  std::vector<local_collection*> bound_;
 
  private:
   virtual element_base* find_sparse(std::uint64_t number) const = 0;
