@@ -5,6 +5,9 @@
 #include <map>
 #include <utility>
 
+#include "sched/inbox.hpp"
+#include "sched/process_runtime.hpp"
+#include "sched/remote/host_records.hpp"
 #include "trireme/variables.hpp"
 
 namespace tri::objects {
@@ -24,6 +27,7 @@ using parts_of_pe = std::map<numbered_section, std::shared_ptr<section_part>>;
 // NOLINTBEGIN(cert-err58-cpp): registration before main, as of all variables of a PE
 pe_local<std::uint64_t> sections_made;
 pe_local<parts_of_pe> parts;
+pe_local<parts_of_pe> parts_of_host;
 pe_local<std::map<numbered_section, root_name>> roots;
 // NOLINTEND(cert-err58-cpp)
 
@@ -32,6 +36,31 @@ constexpr int bits_of_numbers = 40;
 
 void send_parts(sched::pe& here) {
   for (const auto& [which, part] : std::exchange(*parts, {})) part->send(here, which.section, which.number);
+}
+
+void flush_deliver(sched::pe& here, sched::envelope& message) {
+  unpacked_arguments<std::tuple<>> nothing(message);
+  for (const auto& [which, part] : std::exchange(*parts_of_host, {}))
+    part->send_to_root(here, which.section, which.number);
+}
+const std::uint32_t flush_handler =
+    register_handler_of<std::tuple<>>(&flush_deliver, "contributions of sections leave their host");
+
+// Through the inbox, as if it came from another PE: behind all that waits there, parts of other PEs among it. In an
+// order of messages that is recorded or replayed what a PE sends to itself goes the usual way.
+void post_flush(sched::pe& here) {
+  const packed_arguments nothing = pack_arguments<std::tuple<>>(here, true, false);
+  if (static_cast<const sched::process_runtime&>(here.job()).order() != nullptr)
+    return post_packed(here, here.number(), flush_handler, 0, 0, nothing);
+  sched::inbox_shared& inbox = *here.record().inbox;
+  const sched::inbox_slot slot = claim(inbox);
+  sched::envelope message{};
+  message.handler = flush_handler;
+  message.source = static_cast<std::uint32_t>(here.number());
+  nothing.store(message);
+  slot.message->assign_message(message);
+  here.counters().sent.add();
+  publish(inbox, slot);
 }
 
 }  // namespace
@@ -63,6 +92,27 @@ section_part& section_part_here(sched::pe& here, const section_name& section, st
   std::shared_ptr<section_part>& slot = (*parts)[{section, number}];
   if (slot == nullptr) slot = make();
   return *slot;
+}
+
+section_part& section_part_of_host(sched::pe& here, const section_name& section, std::uint64_t number,
+                                   os::function_ref<std::unique_ptr<section_part>()> make) {
+  if (parts_of_host->empty()) post_flush(here);
+  std::shared_ptr<section_part>& slot = (*parts_of_host)[{section, number}];
+  if (slot == nullptr) slot = make();
+  return *slot;
+}
+
+// Sections of one PE take the PEs of a host in turn.
+int collector_of_section(const sched::pe& here, const section_name& section) {
+  const sched::runtime& job = here.job();
+  if (job.pes_of_host() == 1 || job.is_on_own_host(root_pe_of_section(here, section))) return -1;
+  return job.first_pe_of_host() + static_cast<int>(section.id % static_cast<std::uint64_t>(job.pes_of_host()));
+}
+
+void check_section_collector_here(sched::pe& here, const sched::envelope& message, const section_name& section) {
+  if (collector_of_section(here, section) != here.number() ||
+      !here.job().is_on_own_host(static_cast<int>(message.source)))
+    refuse_arguments(message, "only PEs of a host add up their contributions there");
 }
 
 std::string describe_section_contribution(const section_name& section, std::uint64_t number) {

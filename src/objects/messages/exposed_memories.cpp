@@ -66,6 +66,12 @@ void wait_a_little(const sched::pe& here) noexcept {
   std::this_thread::yield();
 }
 
+// While an order of messages is recorded or replayed, the sender hears from the receiver that its memory has left: when
+// the wire has read it is no matter of messages.
+bool hears_from_receiver(const sched::pe& here) {
+  return static_cast<const sched::process_runtime&>(here.job()).order() != nullptr;
+}
+
 std::string text_of(exposure_end how, std::uint64_t bytes, std::uint32_t pe) {
   switch (how) {
     case exposure_end::received:
@@ -149,6 +155,7 @@ bool is_in_place(const sched::pe& here, const sched::envelope& message) {
 void data_deliver(sched::pe& here, sched::envelope& message) {
   const std::uint64_t bytes = message.block().bytes;
   const bool in_place = is_in_place(here, message);
+  if (hears_from_receiver(here)) post_exposure_end(here, message.source, message.collection, exposure_end::received);
   incoming_memory* const transfer = pe_objects::of(here).exposed().take(message.element);
   if (transfer == nullptr) return;
   if (!in_place)
@@ -166,14 +173,14 @@ void post_number(sched::pe& here, int pe, std::uint32_t handler, std::uint64_t e
 }
 // A send between hosts, until the wire has read the memory.
 struct departure {
-  sched::wire_link* wire;
+  sched::wire_link* wire;  // null: there is no news
   exposed_memory* memory;
   sched::envelope news;  // for the sender
 };
 void departed(void* which) {
   auto* const one = static_cast<departure*>(which);
   one->memory->use.end_use();
-  one->wire->deliver_here(static_cast<int>(one->memory->pe), one->news);
+  if (one->wire != nullptr) one->wire->deliver_here(static_cast<int>(one->memory->pe), one->news);
   delete one;
 }
 
@@ -231,7 +238,10 @@ exposed_memories::exposure& exposed_memories::find(const sched::envelope& messag
 
 void exposed_memories::ended(const sched::envelope& message, exposure_end how) {
   const exposure over = find(message);
-  if (!over.memory->use.withdraw()) refuse_arguments(message, "the memory is still being read");
+  while (!over.memory->use.withdraw()) {
+    if (!hears_from_receiver(here_)) refuse_arguments(message, "the memory is still being read");
+    wait_a_little(here_);  // for the wire
+  }
   const std::uint64_t bytes = over.memory->bytes;
   exposed_.erase(message.element);
   arena::release(over.memory);
@@ -259,7 +269,8 @@ void exposed_memories::requested(const sched::envelope& message, std::uint64_t k
 // The data counts as sent, and so does the news that it has left, before either can count as processed.
 void exposed_memories::send_to_host(const exposure& which, std::uint64_t key, int receiver) {
   exposed_memory& memory = *which.memory;
-  auto* const one = new departure{wire_of(here_), &memory, {}};
+  const bool is_silent = hears_from_receiver(here_);
+  auto* const one = new departure{is_silent ? nullptr : wire_of(here_), &memory, {}};
   one->news.element = memory.number;
   one->news.handler = ended_handler;
   one->news.source = static_cast<std::uint32_t>(here_.number());
@@ -270,7 +281,8 @@ void exposed_memories::send_to_host(const exposure& which, std::uint64_t key, in
   data.handler = data_handler;
   data.kind = sched::payload_kind::block;
   new (data.payload) sched::block_payload{const_cast<std::byte*>(memory.data), memory.bytes, {}};
-  here_.counters().sent.add(2);
+  data.collection = static_cast<std::uint32_t>(memory.number);
+  here_.counters().sent.add(is_silent ? 1 : 2);
   here_.counters().zero_copy_bytes_sent.add(memory.bytes);
   wire_of(here_)->send_exposed(here_, receiver, data, {.release = &departed, .argument = one});
 }

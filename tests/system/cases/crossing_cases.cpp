@@ -1,8 +1,11 @@
 // What crosses between hosts, counted: of a broadcast, a multicast and a reduction one message to each host that takes
 // part, and one back, wherever the elements are and have been. On one host the counts are 0.
+#include <atomic>
 #include <chrono>
 #include <set>
+#include <thread>
 
+#include "config/configuration.hpp"
 #include "sched/remote/host_records.hpp"
 #include "sched/remote/host_tree.hpp"
 #include "system/cases/cases.hpp"
@@ -63,6 +66,19 @@ struct resident : array_element<resident, index<1>> {
   int how_much() { return heard; }
   void give(callback<int> target) { contribute(1, sum, target); }
   void give_at_once(callback<int> target) { contribute(1, immediately(sum), target); }
+  void give_in(section_name of, callback<int> target) { contribute(of, 1, sum, target); }
+  void count_in(std::uint64_t word) { ++std::atomic_ref(*reinterpret_cast<std::uint64_t*>(word)); }
+  // Keeps its PE until the others of its host, elements `first` and so on, have contributed.
+  void lead(section_name of, int first, int count, callback<int> target) {
+    buffer<std::uint64_t> word(1, 0);  // which the processes of the host share
+    for (int i = first; i < first + count; ++i)
+      if (i != this_index()[0]) {
+        this_array()(i).send<&resident::give_in>(of, target);
+        this_array()(i).send<&resident::count_in>(reinterpret_cast<std::uint64_t>(word.data()));
+      }
+    while (std::atomic_ref(word[0]) + 1 < static_cast<std::uint64_t>(count)) std::this_thread::yield();
+    contribute(of, 1, sum, target);
+  }
   void go(int pe) { migrate_to(pe); }
   int where() { return this_pe(); }
   task<int> later() {
@@ -151,6 +167,35 @@ void sections_cross_to_each_host_once() {
   measure(everybody);
 }
 const case_entry sections_cross_once_case{"sections_cross_to_each_host_once", &sections_cross_to_each_host_once};
+
+// What comes to the collector of a host before its turn leaves together. To be sure of that it is kept busy until all
+// others of its host have contributed.
+void sections_contribute_once_from_each_host() {
+  const sched::runtime& job = sched::this_pe().job();
+  if (job.hosts() == 1 || job.pes_of_host() == 1 || job.values().shuffle != 0) return;  // turns are drawn then
+  crossings count;
+  auto all = make_array<resident>({pe_count()}, round_robin());
+  std::vector<index<1>> everybody;
+  for (int i = 0; i < pe_count(); ++i) everybody.push_back({i});
+  quiescence().get();
+  for (int round = 0; round < 5; ++round) {
+    const auto part = all.select(everybody);
+    const int root = objects::root_pe_of_section(sched::this_pe(), part.name());
+    const std::uint64_t crossed = count.of([&] {
+      future<int> done;
+      for (int host = 0; host < job.hosts(); ++host) {
+        const int first = job.first_pe_of(host), pes = job.processes_of_host(host) * pes_per_process();
+        const int collector = first + static_cast<int>(part.name().id % static_cast<std::uint64_t>(pes));
+        all(collector).send<&resident::lead>(part.name(), first, pes, callback<int>(done.get_promise()));
+      }
+      check_equal(done.get(), pe_count());
+    });
+    // An order for each other host, a sum of each, and the result.
+    check_equal(crossed, 2 * crossings::other_hosts() + (host_of(root) != host_of(0) ? 1 : 0));
+  }
+}
+const case_entry sections_contribute_once_case{"sections_contribute_once_from_each_host",
+                                               &sections_contribute_once_from_each_host};
 
 /// The hosts that send a sum to another one: those in whose subtree there is an element.
 std::uint64_t hosts_with_elements_below(const std::vector<int>& places, int root, std::uint32_t collection) {
