@@ -74,29 +74,26 @@ const case_entry wrong_completions_case{"wrong_completions_are_errors", &wrong_c
 // A wave is not one moment: a PE that is asked late may have consumed by then what another one has produced since it
 // was asked. Messages that overtake the waves make that likely.
 struct overtaker : group_member<overtaker> {
-  void pass(completion_detector set, int left) {
-    if (left > 0) {
-      set.produce();
-      group<overtaker>(this_array())[(this_pe() + 1) % pe_count()].with(immediate).send<&overtaker::pass>(set,
-                                                                                                          left - 1);
-    }
-    set.consume();
+  void give(completion_detector set, int to, int left) {
+    const group<overtaker> all(this_array());
+    set.produce();
+    all[to].with(immediate).send<&overtaker::take>(set);
+    if (left == 0) return set.done();
+    all[this_pe()].send<&overtaker::give>(set, to, left - 1);
   }
+  void take(completion_detector set) { set.consume(); }
 };
 void completion_of_messages_that_overtake_the_waves() {
   const auto all = make_group<overtaker>();
   const completion_detector set = make_completion_detector();
   quiescence().get();  // immediate messages pass creations, too
-  constexpr int passes = 3000, rounds = 5;
-  for (int round = 0; round < rounds; ++round) {
-    future<void> complete = set.begin(1);
-    for (int pe = 0; pe < pe_count(); ++pe) {
-      set.produce();
-      all[pe].send<&overtaker::pass>(set, passes);
+  constexpr int messages = 3000;
+  for (int from = 0; from < pe_count(); ++from)
+    for (int to = 0; to < pe_count(); ++to) {  // one of the two is asked later
+      future<void> complete = set.begin(1);
+      all[from].send<&overtaker::give>(set, to, messages);
+      complete.get();
     }
-    set.done();
-    complete.get();
-  }
 }
 const case_entry overtaking_case{"completion_of_messages_that_overtake_the_waves",
                                  &completion_of_messages_that_overtake_the_waves};
