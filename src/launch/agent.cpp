@@ -18,6 +18,7 @@
 
 #include "config/variable_names.hpp"
 #include "launch/host_link.hpp"
+#include "launch/host_memory.hpp"
 #include "launch/launcher_mode.hpp"
 #include "launch/local_processes.hpp"
 #include "launch/peer_timeouts.hpp"
@@ -142,7 +143,7 @@ class agent final : public process_events {
       case link_kind::environment:
         job_.environment = config::environment_of_this_process();
         job_.environment.insert(job_.environment.end(), message.words.begin(), message.words.end());
-        return;
+        return make_memory(message.words);
       case link_kind::start:
         return start(message.words);
       case link_kind::deliver:
@@ -189,6 +190,19 @@ class agent final : public process_events {
     finish();
   }
 
+  void make_memory(const std::vector<std::string>& environment) {
+    constexpr std::string_view variable = "TRIREME_SURVIVE=";
+    for (const std::string& each : environment) {
+      const std::string path = each.starts_with(variable) ? each.substr(variable.size()) : "";
+      if (!host_memory::is_one(path)) continue;
+      try {
+        memory_.emplace(path);
+      } catch (const std::exception& problem) {
+        cannot_start(problem.what());
+      }
+    }
+  }
+
   void end_processes() {
     if (!here_ || phase_ != phase::serving) return;
     phase_ = phase::flushing;
@@ -202,7 +216,8 @@ class agent final : public process_events {
   void finish() {
     end_processes();
     phase_ = phase::flushing;
-    link_.send({.kind = link_kind::ended});
+    link_.send(
+        {.kind = link_kind::ended, .number = memory_ ? static_cast<std::int64_t>(memory_->last_checkpoint()) : 0});
     constexpr int usual_patience_ms = 30'000;
     flush_until_ns_ = os::now_ns() + (peer_timeout_ms_ > 0 ? peer_timeout_ms_ : usual_patience_ms) * ns_of_ms;
   }
@@ -214,6 +229,7 @@ class agent final : public process_events {
         fmt::format("trireme agent: {}; {}", problem,
                     phase_ == phase::serving ? "the processes of this host end" : "the rest of their output is lost"));
     end_processes();
+    if (memory_) memory_->remove();  // the job is not started again
     phase_ = phase::over;
     status_ = 1;
   }
@@ -247,6 +263,7 @@ class agent final : public process_events {
   launcher_mode mode_;
   host_link link_;
   local_job job_;
+  std::optional<host_memory> memory_;  // of a job that survives
   std::optional<peer_timeouts> timeouts_;
   int peer_timeout_ms_ = 0;
   std::int64_t last_report_ns_ = 0;

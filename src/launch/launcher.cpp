@@ -61,8 +61,11 @@ class launcher final : public process_events {
     end_groups();
     finish_output();
     if (end_where_output_failed()) own_error().flush();
-    return {monitor_.exit_status(), monitor_.ended_on_request(), monitor_.lost_process(), monitor_.lost_machines(),
-            monitor_.lost_processes()};
+    launch_outcome outcome{monitor_.exit_status(),   monitor_.ended_on_request(), monitor_.lost_process(),
+                           monitor_.lost_machines(), monitor_.lost_processes(),   {}};
+    for (const remote_host* each : hosts_)
+      if (each->last_checkpoint() != 0) outcome.last_checkpoints.push_back(each->last_checkpoint());
+    return outcome;
   }
 
  private:

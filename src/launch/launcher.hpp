@@ -4,6 +4,7 @@
 // that it handles while launch() runs.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <string>
 #include <utility>
@@ -39,6 +40,7 @@ struct launch_outcome {
   bool lost_process = false;        // one ended by a signal that the launcher has not sent, or with its host
   std::vector<int> lost_machines;   // of launch_options::hosts
   std::vector<int> lost_processes;  // by rank
+  std::vector<std::uint64_t> last_checkpoints;  // in memories of hosts (host_memory.hpp), of those that have some
 };
 // The same, and how it ended.
 launch_outcome launch_once(const launch_options& options);

@@ -209,6 +209,7 @@ void remote_host::handle(const link_message& message) {
       return;
     case link_kind::ended:
       ending_ = true;
+      last_checkpoint_ = static_cast<std::uint64_t>(message.number);
       return give_up("");
     default:
       throw boot::protocol_error(fmt::format("it sent a message of kind {}", static_cast<int>(message.kind)));

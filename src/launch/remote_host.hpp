@@ -45,6 +45,8 @@ class remote_host final : public host_processes {
   void signal(int signal, int except) override;
   void end() override;
   bool ended() const override { return gone_; }
+  // At its end: of the last checkpoint in the memory of the host; 0: there is none, or nothing is known.
+  std::uint64_t last_checkpoint() const { return last_checkpoint_; }
 
   // For the launcher's clock: the time of the last message, the time to call collect() without an event, and a sign of
   // life of ours.
@@ -86,6 +88,7 @@ class remote_host final : public host_processes {
   std::string error_text_;  // its error output before the agent answered
   bool greeted_ = false;
   bool ending_ = false;
+  std::uint64_t last_checkpoint_ = 0;
   bool gone_ = false;
   std::int64_t heard_ns_ = 0;
   std::int64_t unacknowledged_[2] = {0, 0};  // bytes of standard output and of standard error

@@ -18,12 +18,14 @@
 #include <filesystem>
 #include <memory>
 #include <optional>
+#include <set>
 #include <stdexcept>
 #include <utility>
 #include <vector>
 
 #include "checkpoint/memory_folder.hpp"
 #include "checkpoint/survival_files.hpp"
+#include "launch/host_memory.hpp"
 #include "launch/survival.hpp"
 #include "os/clock.hpp"
 #include "os/text_file.hpp"
@@ -44,6 +46,12 @@ os::unique_fd open_own_folder(const std::string& path) {
   struct stat entry {};
   if (!folder || fstat(folder.get(), &entry) != 0 || entry.st_uid != geteuid()) return {};
   return folder;
+}
+
+/// Jobs to whose hosts no request comes.
+std::string path_of_mark(const std::string& own_folder) { return own_folder + "/without-resize"; }
+void mark_without_resize(const std::string& own_folder) {
+  const os::unique_fd made(open(path_of_mark(own_folder).c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0600));
 }
 
 void remove_all(const std::string& path) {
@@ -157,6 +165,22 @@ void request_from_file(const std::string& survival_folder, const std::string& pa
   }
 }
 
+/// They go with the job.
+class memories_of_hosts {
+ public:
+  memories_of_hosts(const launch_options& options, std::string path)
+      : shell_(options.remote_shell), agent_(options.agent), hosts_(options.hosts), path_(std::move(path)) {}
+  ~memories_of_hosts() { forget_on_hosts(shell_, agent_, hosts_, path_); }
+  memories_of_hosts(const memories_of_hosts&) = delete;
+  memories_of_hosts& operator=(const memories_of_hosts&) = delete;
+
+ private:
+  const std::vector<std::string> shell_;
+  const std::string agent_;
+  const std::vector<std::string> hosts_;
+  const std::string path_;
+};
+
 // Each emulated host needs a process.
 void emulate_at_most(int processes, std::vector<std::pair<std::string, std::string>>& environment) {
   for (auto& [name, value] : environment)
@@ -173,11 +197,16 @@ int launch_surviving(launch_options options, const survival_options& how) {
     options.further_signal = SIGUSR1;
     options.on_further_signal = [&] { request_from_file(own.path(), how.resize_file); };
   }
-  options.environment.emplace_back("TRIREME_SURVIVE", own.path());
+  const bool has_memories = !options.hosts.empty() && how.folder.empty();
+  const std::string memory = has_memories ? new_host_memory() : own.path();
+  const memories_of_hosts memories(has_memories ? options : launch_options{}, memory);
+  if (has_memories) mark_without_resize(own.path());
+  options.environment.emplace_back("TRIREME_SURVIVE", memory);
   survival fate(options.processes, static_cast<int>(options.hosts.size()), how.after_loss);
   const std::vector<std::string> all_hosts = options.hosts;
   const std::int64_t begin_ns = os::now_ns();
   const double timeout_s = options.timeout_s;
+  std::set<std::uint64_t> known;  // checkpoints in memories of hosts
   for (;;) {
     const std::uint64_t before = token_of_last(own.path());
     const launch_outcome outcome = launch_once(options);
@@ -192,6 +221,8 @@ int launch_surviving(launch_options options, const survival_options& how) {
       life.lost_hosts.push_back(static_cast<int>(std::ranges::find(all_hosts, name) - all_hosts.begin()));
     }
     life.has_new_checkpoint = token_of_last(own.path()) != before;
+    for (const std::uint64_t each : outcome.last_checkpoints)
+      life.has_new_checkpoint = known.insert(each).second || life.has_new_checkpoint;
     if (outcome.status == checkpoint_files::resize_status)
       life.wanted_processes = checkpoint_files::requested_processes(own.path());
     if (life.wanted_processes) checkpoint_files::forget_request(own.path());  // after a loss it still waits
@@ -216,6 +247,11 @@ void resize_job(int launcher, int processes) {
   if (!folder || flock(folder.get(), LOCK_SH | LOCK_NB) == 0)
     throw std::runtime_error(fmt::format(
         "process {} of this machine is not a 'trireme run --survive' of yours; the number is that of trireme run",
+        launcher));
+  if (access(path_of_mark(path).c_str(), F_OK) == 0)
+    throw std::runtime_error(fmt::format(
+        "job {} has its checkpoints in the memories of its hosts, which the request does not reach; it can be resized "
+        "when it is started with --survive-folder",
         launcher));
   std::error_code none;
   const std::string elsewhere = std::filesystem::read_symlink(path + "/elsewhere", none).string();

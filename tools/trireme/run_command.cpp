@@ -207,7 +207,7 @@ int run_command(int argc, char** argv) {
   app.add_flag("--survive", survives,
                "when a process is lost, start the job again from its last checkpoint, in memory or on disk");
   app.add_option("--survive-folder", survival.folder,
-                 "with --survive, where checkpoints in memory go; needed on several hosts, which must all see it")
+                 "with --survive, where checkpoints in memory go instead: a folder that all hosts see")
       ->type_name("PATH");
   std::string after_loss = "same";
   app.add_option("--survive-with", after_loss,
@@ -237,9 +237,9 @@ int run_command(int argc, char** argv) {
     for (const char* const option : {"--survive-folder", "--survive-with", "--resize-file"})
       if (app.count(option) > 0 && !survives)
         throw config::configuration_error(fmt::format("{} is for jobs that --survive", option));
-    if (survives && survival.folder.empty() && !launch.hosts.empty())
+    if (!survival.resize_file.empty() && survival.folder.empty() && !launch.hosts.empty())
       throw config::configuration_error(
-          "--survive on several hosts needs --survive-folder with a path that all of them see");
+          "--resize-file on several hosts needs --survive-folder with a path that all of them see");
     if (after_loss == "fewer") survival.after_loss = launch::survival::after_loss::fewer;
     return survives ? launch::launch_surviving(launch, survival) : launch::launch(launch);
   } catch (const config::configuration_error& problem) {

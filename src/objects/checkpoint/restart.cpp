@@ -577,20 +577,18 @@ void restart_from_last(sched::pe& here) {
   if (last) folder = last->folder;
   const std::string memory = checkpoint_files::memory_checkpoint_of(values.survive);
   const bool has_memory = !values.survive.empty() && !checkpoint_files::is_shared(values.survive);
-  if (has_memory && (folder.empty() || folder == memory)) {
-    if (const auto found = find_in_memory(here)) {
-      restore_from_memory(here, *found);
-    } else if (folder == memory) {
-      throw checkpoint_files::checkpoint_error(
-          "the last checkpoint in memory is lost: the hosts that are left do not have the states of all PEs");
-    } else {
-      return forget_memory(here);
-    }
+  // Without a note as well: the host that had it may be lost.
+  const auto found = has_memory && (!last || folder == memory) ? find_in_memory(here) : std::nullopt;
+  if (found) {
+    restore_from_memory(here, *found);
+  } else if (has_memory && folder == memory) {
+    throw checkpoint_files::checkpoint_error(
+        "the last checkpoint in memory is lost: the hosts that are left do not have the states of all PEs");
   } else if (!folder.empty()) {
     const std::string path = std::filesystem::absolute(folder).lexically_normal().string();
     restore(here, source_in(here, path), path);
   } else {
-    return;
+    return has_memory ? forget_memory(here) : void();
   }
   auto notified = ask_all<&notify_restored>(here);
   wait_for(notified);
