@@ -194,6 +194,28 @@ class owner_scope {
  private:
   coroutine_owner* before_;
 };
+/// The owners of methods that run one after the other: an owner_scope for each, with one charge between two.
+class owner_sequence {
+ public:
+  owner_sequence() : before_(running_owner), meter_(running_load_meter) {}
+  ~owner_sequence() {
+    if (meter_ != nullptr) [[unlikely]]
+      charge_load(*meter_, running_owner);
+    running_owner = before_;
+  }
+  owner_sequence(const owner_sequence&) = delete;
+  owner_sequence& operator=(const owner_sequence&) = delete;
+  /// The method that follows is of `owner`.
+  void next(coroutine_owner* owner) {
+    if (meter_ != nullptr) [[unlikely]]
+      charge_load(*meter_, running_owner);
+    running_owner = owner;
+  }
+
+ private:
+  coroutine_owner* before_;
+  load_meter* meter_;
+};
 /// Restores the owner after a construction, which sets it, and may have thrown: then that owner is gone, and its time
 /// counts for the one before.
 class construction_scope {

@@ -339,17 +339,22 @@ struct host_part_handler {
 
 // ---- broadcasts
 
-/// Calls `each(element)` for the elements a broadcast is for: one that catches up, or all local ones that have not had
-/// it.
+/// Calls `each(element)` as a method of the element, for the elements a broadcast is for: one that catches up, or all
+/// local ones that have not had it.
 template <class Each>
 void for_broadcast_targets(local_collection& home, const sched::envelope& message, element_base* only, Each&& each) {
+  owner_sequence owners;
+  const auto run = [&](element_base& element) {
+    owners.next(&element.coroutines());
+    each(element);
+  };
   if (only != nullptr) {
-    each(*only);
+    run(*only);
     return;
   }
   const auto& local = home.local_elements();
   for (std::size_t i = 0, count = local.size(); i < count; ++i)  // elements created meanwhile count as having had it
-    if (local[i]->seen_broadcasts() <= message.element) each(*local[i]);
+    if (local[i]->seen_broadcasts() <= message.element) run(*local[i]);
 }
 
 template <class Self>
@@ -374,7 +379,6 @@ struct broadcast_method : broadcast_handler<broadcast_method<Method>> {
   static void run(sched::pe& here, local_collection& home, sched::envelope& message, element_base* only) {
     const tuple& arguments = shared_arguments<tuple>(message);
     for_broadcast_targets(home, message, only, [&](element_base& element) {
-      const owner_scope owner(&element.coroutines());
       try {
         if (entry_method<Method>::is_awaited) {  // waits for the coroutine that awaits it, like any other message
           sched::envelope single{};
@@ -430,7 +434,6 @@ struct reducing_broadcast : broadcast_handler<reducing_broadcast<Method, Reducer
     // One that catches up is not counted in a base part.
     const int combining_pe = only == nullptr ? host_part::combining_pe_of(here, root) : no_pe;
     for_broadcast_targets(home, message, only, [&](element_base& element) {
-      const owner_scope owner(&element.coroutines());
       auto& object = object_of<typename facts::object>(element);
       const auto invoke = [&]() -> decltype(auto) {
         return std::apply(
