@@ -47,7 +47,7 @@ class launcher final : public process_events {
       : options_(options),
         machines_(boot::layout::even(options.processes, std::max<int>(1, static_cast<int>(options.hosts.size())))),
         monitor_(machines_, options.hosts),
-        mode_(options.further_signal),
+        mode_(options.further_signal, options.mask_of_processes),
         timeouts_(static_cast<std::int64_t>(options.peer_timeout_s * 1e9)) {
     if (!nonblocking_output::same_target(STDOUT_FILENO, STDERR_FILENO)) error_.emplace(STDERR_FILENO);
   }

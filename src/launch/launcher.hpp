@@ -4,6 +4,8 @@
 // that it handles while launch() runs.
 #pragma once
 
+#include <signal.h>
+
 #include <cstdint>
 #include <functional>
 #include <string>
@@ -23,6 +25,7 @@ struct launch_options {
   std::string agent;                      // path of the command `trireme` on the hosts
   int further_signal = 0;                 // that does not end the job, but calls this; 0: none
   std::function<void()> on_further_signal;
+  const sigset_t* mask_of_processes = nullptr;  // of their signals; null: the caller's
   double peer_timeout_s = 30;  // a process stopped or a host silent for this long ends the job; 0 = never
 };
 

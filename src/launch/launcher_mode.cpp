@@ -14,7 +14,7 @@ namespace {
 
 }  // namespace
 
-launcher_mode::launcher_mode(int further) {
+launcher_mode::launcher_mode(int further, const sigset_t* mask_of_children) {
   sigset_t handled;
   sigemptyset(&handled);
   for (const int each : {SIGCHLD, SIGINT, SIGTERM, SIGHUP, SIGQUIT}) {
@@ -25,7 +25,7 @@ launcher_mode::launcher_mode(int further) {
   }
   if (further != 0) sigaddset(&handled, further);
   if (sigprocmask(SIG_BLOCK, &handled, &mask_before_) != 0) fail("cannot block signals");
-  mask_of_children_ = mask_before_;
+  mask_of_children_ = mask_of_children != nullptr ? *mask_of_children : mask_before_;
   if (further != 0) sigdelset(&mask_of_children_, further);
   signals_ = os::unique_fd(signalfd(-1, &handled, SFD_CLOEXEC | SFD_NONBLOCK));
   if (!signals_) fail("cannot open a signalfd");

@@ -13,14 +13,14 @@ namespace tri::launch {
 class launcher_mode {
  public:
   // `further`: a signal that arrives through the descriptor, too, although others of this kind end the process; 0:
-  // none. Throws std::system_error.
-  explicit launcher_mode(int further = 0);
+  // none. `mask_of_children`: what they are to have blocked; null: what is blocked now. Throws std::system_error.
+  explicit launcher_mode(int further = 0, const sigset_t* mask_of_children = nullptr);
   launcher_mode(const launcher_mode&) = delete;
   launcher_mode& operator=(const launcher_mode&) = delete;
   ~launcher_mode();
 
-  int signals() const { return signals_.get(); }                     // a signalfd, not blocking
-  const sigset_t& mask_before() const { return mask_of_children_; }  // but for `further`, which is none of theirs
+  int signals() const { return signals_.get(); }                          // a signalfd, not blocking
+  const sigset_t& mask_of_children() const { return mask_of_children_; }  // without `further`, which is none of theirs
   unsigned long files_before() const { return files_before_.rlim_cur; }
 
  private:

@@ -94,7 +94,7 @@ void local_processes::start(int process, const std::string& path) {
   request.path = path;
   request.arguments = job_.command;
   request.environment = environment_of(process);
-  request.signal_mask = mode_.mask_before();
+  request.signal_mask = mode_.mask_of_children();
   request.open_files = mode_.files_before();
   os::unique_fd nothing, output, error;
   if (process != job_.first || !job_.input_for_first) {  // only one process can read the user's input

@@ -57,7 +57,7 @@ remote_host::remote_host(const remote_job& job, const launcher_mode& mode, proce
   request.input = to_agent.read.get();
   request.output = from_agent.write.get();
   request.error = errors.write.get();
-  request.signal_mask = mode.mask_before();
+  request.signal_mask = mode.mask_of_children();
   request.open_files = mode.files_before();
   request.own_group = true;  // Ctrl-C goes to us, and we notify the agents
   shell_ = start_program(request);

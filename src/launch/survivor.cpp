@@ -16,6 +16,7 @@
 #include <cstring>
 #include <exception>
 #include <filesystem>
+#include <initializer_list>
 #include <memory>
 #include <optional>
 #include <set>
@@ -124,19 +125,20 @@ std::uint64_t token_of_last(const std::string& folder) {
   return found ? found->token : 0;
 }
 
-/// A signal that waits, as long as this lives, for who takes it. No children are started meanwhile but by a
-/// launcher_mode, which gives them a mask of their own.
-class blocked_signal {
+/// Signals that wait, as long as this lives, for who takes them: the launcher_mode of the next life. Otherwise one that
+/// comes between two lives would end the launcher, and leave its folder.
+class blocked_signals {
  public:
-  explicit blocked_signal(int signal) {
+  explicit blocked_signals(std::initializer_list<int> signals) {
     sigset_t blocked;
     sigemptyset(&blocked);
-    if (signal != 0) sigaddset(&blocked, signal);
+    for (const int each : signals) sigaddset(&blocked, each);
     sigprocmask(SIG_BLOCK, &blocked, &before_);
   }
-  ~blocked_signal() { sigprocmask(SIG_SETMASK, &before_, nullptr); }
-  blocked_signal(const blocked_signal&) = delete;
-  blocked_signal& operator=(const blocked_signal&) = delete;
+  ~blocked_signals() { sigprocmask(SIG_SETMASK, &before_, nullptr); }
+  blocked_signals(const blocked_signals&) = delete;
+  blocked_signals& operator=(const blocked_signals&) = delete;
+  const sigset_t& before() const { return before_; }
 
  private:
   sigset_t before_{};
@@ -190,9 +192,12 @@ void emulate_at_most(int processes, std::vector<std::pair<std::string, std::stri
 }  // namespace
 
 int launch_surviving(launch_options options, const survival_options& how) {
+  const blocked_signals between_lives(how.resize_file.empty()
+                                          ? std::initializer_list<int>{SIGINT, SIGTERM, SIGHUP, SIGQUIT}
+                                          : std::initializer_list<int>{SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1});
+  options.mask_of_processes = &between_lives.before();
   const own_folder own(how.folder);
   if (!how.folder.empty()) checkpoint_files::mark_as_shared(own.path());
-  const blocked_signal between_lives(how.resize_file.empty() ? 0 : SIGUSR1);
   if (!how.resize_file.empty()) {
     options.further_signal = SIGUSR1;
     options.on_further_signal = [&] { request_from_file(own.path(), how.resize_file); };

@@ -564,14 +564,18 @@ void collection_manager::migrate(element_base& element, int to) {
   if (to < 0 || to >= here_.job().pes())
     throw std::out_of_range(fmt::format("{}: asked to migrate to PE {}; there are PEs 0..{}", element.describe(), to,
                                         here_.job().pes() - 1));
-  first().visit_partners(element.number(), [&](const collection_manager&, const element_base& each) {
+  const auto for_each_partner = [&](auto&& visit) {
+    first().visit_partners(element.number(), visit);
+    if (find(element.number()) != &element) visit(*this, element);  // its constructor asks
+  };
+  for_each_partner([&](const collection_manager&, const element_base& each) {
     const element_type& type = element_type_of(each.type());
     if (!here_.is_in_this_process(to) && (type.save == nullptr || type.load == nullptr))
       throw std::logic_error(fmt::format(
           "{}: cannot migrate to another process: its class needs a default constructor and a serialize function",
           each.describe()));
   });
-  first().visit_partners(element.number(), [&](const collection_manager&, element_base& each) {
+  for_each_partner([&](const collection_manager&, element_base& each) {
     each.moving_to_ = to == here_.number() ? element_base::stays : to;
     each.coroutines_.want_to_leave(each.moving_to_ != element_base::stays);
   });

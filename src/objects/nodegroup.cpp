@@ -73,6 +73,22 @@ struct node_object::exclusion {
   std::mutex lock;  // for what follows
   bool is_taken = false;
   std::deque<sched::envelope> waiting;
+  std::uint64_t steps = 0;  // turns that were wanted or ended, for records
+
+  /// In a replay the steps come in the order in which they did when it was recorded.
+  std::unique_lock<std::mutex> lock_in_turn(sched::pe& here) {
+    std::unique_lock guard(lock);
+    if (static_cast<sched::process_runtime&>(here.job()).order() == nullptr) [[likely]]
+      return guard;
+    const std::uint64_t recorded = here.repeatable(steps);
+    while (steps < recorded) {
+      guard.unlock();
+      std::this_thread::yield();
+      guard.lock();
+    }
+    ++steps;
+    return guard;
+  }
 };
 
 node_object::node_object() : exclusion_(std::make_unique<exclusion>()) {}
@@ -80,7 +96,7 @@ node_object::~node_object() = default;
 
 bool node_object::begin_exclusive(sched::pe& here, const sched::envelope& message) {
   if (message.element == has_turn && here.is_in_this_process(static_cast<int>(message.source))) return true;
-  std::lock_guard guard(exclusion_->lock);
+  const auto guard = exclusion_->lock_in_turn(here);
   if (!std::exchange(exclusion_->is_taken, true)) return true;
   exclusion_->waiting.push_back(message);
   count_held(here);
@@ -91,7 +107,7 @@ bool node_object::begin_exclusive(sched::pe& here, const sched::envelope& messag
 void node_object::end_exclusive(sched::pe& here) {
   sched::envelope next;
   {
-    std::lock_guard guard(exclusion_->lock);
+    const auto guard = exclusion_->lock_in_turn(here);
     exclusion_->is_taken = !exclusion_->waiting.empty();
     if (!exclusion_->is_taken) return;
     next = exclusion_->waiting.front();

@@ -154,9 +154,15 @@ void check_second_loss(const memories& all, const chosen_copies& found, std::opt
       const auto chosen = choose(without(then, host, true));
       ++seen.restarts;
       if (!chosen) ++seen.lost;
-      if (chosen) ASSERT_TRUE(chosen->token == found.token || chosen->token == token);
-      if (host == first_loss || now.is_complete()) ASSERT_TRUE(chosen);
-      if (now.is_complete()) ASSERT_EQ(chosen->token, token);
+      if (chosen) {
+        ASSERT_TRUE(chosen->token == found.token || chosen->token == token);
+      }
+      if (host == first_loss || now.is_complete()) {
+        ASSERT_TRUE(chosen);
+      }
+      if (now.is_complete()) {
+        ASSERT_EQ(chosen->token, token);
+      }
     }
   });
 }
@@ -180,10 +186,14 @@ void check_all_losses(int hosts, counts& seen) {
           if (!chosen) continue;
           ASSERT_GE(chosen->generation, complete);
           ASSERT_TRUE(chosen->generation == complete || now.phase == point::counting);
-          if (now.is_complete()) ASSERT_EQ(chosen->generation, number);
+          if (now.is_complete()) {
+            ASSERT_EQ(chosen->generation, number);
+          }
           check_second_loss(left, *chosen, same_number ? std::optional(host) : std::nullopt, seen);
         }
-      if (complete != 0) ASSERT_TRUE(choose(then));
+      if (complete != 0) {
+        ASSERT_TRUE(choose(then));
+      }
     });
     // One that fails is written over by the next, not the complete one before.
     if (number == 2) {
@@ -203,9 +213,13 @@ TEST(memory_copies, no_loss_of_a_host_loses_a_complete_generation) {
     SCOPED_TRACE(hosts);
     counts seen;
     check_all_losses(hosts, seen);
-    if (hosts > 1) EXPECT_GT(seen.restarts, 1000);
+    if (hosts > 1) {
+      EXPECT_GT(seen.restarts, 1000);
+    }
     // The tests can see a loss: two hosts that had both copies of a part.
-    if (hosts == 3) EXPECT_GT(seen.lost, 0);
+    if (hosts == 3) {
+      EXPECT_GT(seen.lost, 0);
+    }
   }
 }
 

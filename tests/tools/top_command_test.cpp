@@ -2,6 +2,7 @@
 #include <fcntl.h>
 #include <gmock/gmock.h>
 #include <pty.h>
+#include <signal.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -206,7 +207,15 @@ TEST(top_command, lists_several_jobs_and_wants_a_choice) {
 }
 
 TEST(top_command, a_process_that_is_no_job_is_named) {
-  const command_result none = top(std::to_string(getppid()) + " --once");
+  const pid_t sleeper = fork();
+  ASSERT_GE(sleeper, 0);
+  if (sleeper == 0) {
+    pause();
+    _exit(0);
+  }
+  const command_result none = top(std::to_string(sleeper) + " --once");
+  kill(sleeper, SIGKILL);
+  waitpid(sleeper, nullptr, 0);
   EXPECT_EQ(none.status, 1);
   EXPECT_THAT(none.errors, HasSubstr("is not part of a job that can be watched; `trireme top --list` lists the jobs"));
   const command_result gone = top("4194303 --once");

@@ -260,8 +260,11 @@ bool is_part(const checkpoint_files::held_file& file, const named_manifest& of, 
 
 checkpoint_files::held_generation held_of(const named_manifest& named, const checkpoint_files::held_memory& memory) {
   const checkpoint_files::manifest& contents = named.contents;
-  checkpoint_files::held_generation held{
-      .generation = checkpoint_files::generation_of(contents), .token = contents.token, .slot = named.slot};
+  checkpoint_files::held_generation held{.generation = checkpoint_files::generation_of(contents),
+                                         .token = contents.token,
+                                         .slot = named.slot,
+                                         .counts = false,
+                                         .has = {}};
   held.has.resize(contents.pes.size());
   for (const checkpoint_files::held_manifest& each : memory.manifests)
     held.counts = held.counts || each.text == checkpoint_files::text_of(contents);

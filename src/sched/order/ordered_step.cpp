@@ -198,7 +198,10 @@ bool scheduler::run_chosen() {
   std::size_t count = 0;
   if (!local_.empty()) others[count++] = 0;
   if (creation_may_run()) others[count++] = 1;
-  if (!timers_.empty() && timers_.begin()->first.deadline_ticks <= now) others[count++] = 2;
+  // A service that has become due since run_services() is for the next step: it is no part of the record.
+  if (!timers_.empty() && timers_.begin()->first.deadline_ticks <= now &&
+      role_of(*timers_.begin()->second) != message_role::service)
+    others[count++] = 2;
   if (!own_process_.nodes->seems_empty()) others[count++] = 3;
   if (channels + count == 0) return !ordered_.empty() && run_first_ordered();
   const std::size_t chosen =

@@ -51,7 +51,7 @@ struct bound_to_it : array_element<bound_to_it, index<1>> {
   bound_to_it() = default;
   explicit bound_to_it(array<first_of_both> others) : firsts(others) {}
   void describe_load(load_description& load) { load.load_ns(load_of_partner); }
-  void talk() { firsts(this_index()[0]).call<&first_of_both::where>(); }
+  void talk() { static_cast<void>(firsts(this_index()[0]).call<&first_of_both::where>()); }
   bool is_beside() const { return firsts(this_index()[0]).local() != nullptr; }
   int where() const { return this_pe(); }
   template <class Archive>

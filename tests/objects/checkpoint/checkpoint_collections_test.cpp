@@ -31,8 +31,8 @@ class temporary_folder {
 class from_and_to : public ::testing::TestWithParam<std::pair<int, int>> {};
 INSTANTIATE_TEST_SUITE_P(checkpoint_collections, from_and_to,
                          ::testing::Values(std::pair(1, 1), std::pair(3, 3), std::pair(3, 2), std::pair(2, 4)),
-                         [](const auto& info) {
-                           return std::to_string(info.param.first) + "_to_" + std::to_string(info.param.second);
+                         [](const auto& shape) {
+                           return std::to_string(shape.param.first) + "_to_" + std::to_string(shape.param.second);
                          });
 
 template <class Main>

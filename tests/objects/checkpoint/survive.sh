@@ -86,13 +86,28 @@ wait_for "the job goes on from its last checkpoint"
 # A wish of just before a loss is kept: the processes are stopped, so that they cannot fulfil it before.
 mapfile -t members < <(pgrep -P $launcher)
 kill -STOP "${members[@]}"
-"$trireme" resize $launcher 5 > /dev/null || fail "resize before a loss"
+"$trireme" resize $launcher 3 > /dev/null || fail "resize before a loss"
+: > "$place/output"
 kill -9 "${members[@]}"
-wait_for "with 5 PEs"
+wait_for "with 3 PEs"
 kill -TERM $launcher
 wait $launcher
 [ $? -eq 143 ] || fail "the status after SIGTERM"
 [ "$(folders $launcher)" -eq 0 ] || fail "the folder is left"
+
+# A signal between two lives of a job is one to the next life.
+for ((number = 0; number < 20; ++number)); do
+  "$trireme" run --survive -n 2 --pes 1 "$program" memory 1000000000 1 > "$place/output" 2>&1 &
+  launcher=$!
+  until [ "$(pgrep -P $launcher | wc -l)" -eq 2 ]; do sleep 0.01; done
+  sleep 0.1
+  kill -9 "$(pgrep -P $launcher | tail -1)" 2> /dev/null
+  sleep 0.0$((RANDOM % 3))$((RANDOM % 10))
+  kill -TERM $launcher
+  wait $launcher
+  [ $? -eq 143 ] || fail "the status after SIGTERM in between"
+  [ "$(folders $launcher)" -eq 0 ] || fail "the folder is left after SIGTERM in between"
+done
 "$trireme" resize $launcher 2 2> "$place/output" && fail "a job that is no more got another number of processes"
 grep -q "is not a 'trireme run --survive' of yours" "$place/output" || fail "the line for a job that is no more"
 "$trireme" run --survive-folder "$place" true 2> "$place/output"

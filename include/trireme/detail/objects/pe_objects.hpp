@@ -13,6 +13,10 @@
 #include "trireme/detail/os/unique_function.hpp"
 #include "trireme/detail/sched/pe.hpp"
 
+namespace tri::objects {
+class exposed_memories;
+}  // namespace tri::objects
+
 #pragma GCC visibility push(default)
 
 namespace tri::objects {
@@ -22,7 +26,6 @@ class local_collection;
 class move_list;
 struct collection_facts;
 class local_teams;
-class exposed_memories;
 class sequence_numbers;
 template <class Message>
 class reorder_buffer;
