@@ -231,27 +231,31 @@ void job_monitor::end(int status, const std::string& text, int signal, int excep
   actions_.push_back(print{"trireme: " + text});
 }
 
+// The first request counts.
+int job_monitor::request_end(int status) {
+  if (!requested_status_) requested_status_ = status;
+  return *requested_status_;
+}
+
 void job_monitor::interrupted(int signal, bool all_have_it) {
-  ended_on_request_ = true;
+  const int status = request_end(128 + signal);
   if (ending_) {  // the user insists
     send_signal(SIGKILL, -1);
     return;
   }
   const char* const text = sigdescr_np(signal);
-  end(128 + signal, fmt::format("got signal {} ({}); the job is ended", signal, text != nullptr ? text : "unnamed"),
+  end(status, fmt::format("got signal {} ({}); the job is ended", signal, text != nullptr ? text : "unnamed"),
       all_have_it ? 0 : signal, -1, grace_after_interrupt_ms);
 }
 
 void job_monitor::out_of_time(double timeout_s) {
-  ended_on_request_ = true;
-  end(124, fmt::format("the job did not end within {} s (--timeout); it is ended", timeout_s), SIGTERM, -1,
+  end(request_end(124), fmt::format("the job did not end within {} s (--timeout); it is ended", timeout_s), SIGTERM, -1,
       grace_after_interrupt_ms);
 }
 
 // As in a pipeline whose reader has ended: the status of SIGPIPE.
 void job_monitor::output_failed(int error) {
-  ended_on_request_ = true;
-  end(error == EPIPE ? 128 + SIGPIPE : 1,
+  end(request_end(error == EPIPE ? 128 + SIGPIPE : 1),
       fmt::format("the output of the job cannot be written: {}; the job is ended",
                   std::generic_category().message(error)),
       SIGTERM, -1, grace_after_interrupt_ms);

@@ -74,7 +74,9 @@ class job_monitor {
   bool finished() const;  // all processes have exited
   bool ending() const { return ending_; }
   int exit_status() const;
-  bool ended_on_request() const { return ended_on_request_; }
+  // The status of an end that the user asked for: by a signal, a time limit, a reader that has ended. It may have come
+  // while the job ended for another reason, whose status exit_status() has.
+  std::optional<int> requested_status() const { return requested_status_; }
   // A process ended by a signal that no action has sent, or a machine failed: not by the program's will.
   bool lost_process() const { return lost_process_; }
   const std::vector<int>& lost_machines() const { return lost_machines_; }
@@ -106,6 +108,7 @@ class job_monitor {
   std::string mismatch(int process, int other) const;
   void send_signal(int signal, int except);
   void end(int status, const std::string& text, int signal, int except, int grace_ms);
+  int request_end(int status);
   void problem(int process, int status, const std::string& text);
   void check_exit_before_join();
 
@@ -115,7 +118,7 @@ class job_monitor {
   std::vector<action> actions_;
   bool ending_ = false;
   int status_ = 0;  // of the problem that ended the job
-  bool ended_on_request_ = false;
+  std::optional<int> requested_status_;
   bool lost_process_ = false;
   std::vector<int> lost_machines_;
   std::vector<int> lost_processes_;

@@ -61,7 +61,7 @@ class launcher final : public process_events {
     end_groups();
     finish_output();
     if (end_where_output_failed()) own_error().flush();
-    launch_outcome outcome{monitor_.exit_status(),   monitor_.ended_on_request(), monitor_.lost_process(),
+    launch_outcome outcome{monitor_.exit_status(),   monitor_.requested_status(), monitor_.lost_process(),
                            monitor_.lost_machines(), monitor_.lost_processes(),   {}};
     for (const remote_host* each : hosts_)
       if (each->last_checkpoint() != 0) outcome.last_checkpoints.push_back(each->last_checkpoint());

@@ -8,6 +8,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -39,7 +40,7 @@ int launch(const launch_options& options);
 
 struct launch_outcome {
   int status = 0;                   // what launch() returns
-  bool ended_on_request = false;    // by a signal to the launcher, a timeout, a reader that has ended
+  std::optional<int> requested_status;  // of an end by a signal to the launcher, a timeout, a reader that has ended
   bool lost_process = false;        // one ended by a signal that the launcher has not sent, or with its host
   std::vector<int> lost_machines;   // of launch_options::hosts
   std::vector<int> lost_processes;  // by rank

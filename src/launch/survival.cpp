@@ -20,7 +20,10 @@ survival::decision survival::after(const ended_processes& life) {
   }
   decision ends;
   ends.ends_with = life.status;
-  if (life.on_request) return ends;
+  if (life.requested_status) {
+    ends.ends_with = life.requested_status;
+    return ends;
+  }
   if (life.wanted_processes) {
     processes_ = *life.wanted_processes;
     return goes_on(fmt::format("the job goes on with {} process{}", processes_, processes_ == 1 ? "" : "es"));

@@ -20,7 +20,7 @@ namespace tri::launch {
 /// How the processes of a job have ended.
 struct ended_processes {
   int status = 0;
-  bool on_request = false;      ///< of the launcher's user
+  std::optional<int> requested_status;  ///< the launcher's user has ended it, perhaps while it ended after a loss
   bool lost = false;            ///< one of them by a signal that the launcher has not sent, or with its host
   std::vector<int> lost_hosts;  ///< by number
   int lost_processes = 0;       ///< how many; at least one where `lost`

@@ -217,7 +217,7 @@ int launch_surviving(launch_options options, const survival_options& how) {
     const launch_outcome outcome = launch_once(options);
     ended_processes life;
     life.status = outcome.status;
-    life.on_request = outcome.ended_on_request;
+    life.requested_status = outcome.requested_status;
     life.lost = outcome.lost_process;
     life.lost_processes = static_cast<int>(outcome.lost_processes.size());
     for (const int process : outcome.lost_processes) checkpoint_files::lose_memory_of(own.path(), process);

@@ -327,7 +327,7 @@ TEST(job_monitor, losses_differ_from_ends_that_were_asked_for) {
     EXPECT_TRUE(job.monitor.lost_process());
     job.monitor.exited(1, exit_of(1));
     job.monitor.exited(0, signal_of(SIGTERM));
-    EXPECT_FALSE(job.monitor.ended_on_request());
+    EXPECT_EQ(job.monitor.requested_status(), std::nullopt);
     EXPECT_EQ(job.monitor.exit_status(), 1);
   }
   {  // the launcher has killed it
@@ -344,7 +344,25 @@ TEST(job_monitor, losses_differ_from_ends_that_were_asked_for) {
     job.join_all();
     job.monitor.interrupted(SIGINT, true);
     job.monitor.exited(0, signal_of(SIGINT));
-    EXPECT_TRUE(job.monitor.ended_on_request());
+    EXPECT_EQ(job.monitor.requested_status(), 130);
+  }
+  {  // asked for while it ends after a loss
+    monitored job(2);
+    job.join_all();
+    job.monitor.exited(1, signal_of(SIGKILL));
+    job.monitor.interrupted(SIGTERM, false);
+    job.monitor.interrupted(SIGINT, false);
+    job.monitor.exited(0, signal_of(SIGTERM));
+    EXPECT_EQ(job.monitor.exit_status(), 137);
+    EXPECT_EQ(job.monitor.requested_status(), 143);
+  }
+  {
+    monitored job(2);
+    job.join_all();
+    job.monitor.exited(1, signal_of(SIGKILL));
+    job.monitor.out_of_time(3);
+    job.monitor.exited(0, signal_of(SIGTERM));
+    EXPECT_EQ(job.monitor.requested_status(), 124);
   }
   {
     monitored job(1);

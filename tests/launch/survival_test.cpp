@@ -32,8 +32,8 @@ ended_processes ended(int status) {
 }
 ended_processes interrupted(bool lost_one) {
   ended_processes life = lost_one ? lost(false) : ended(0);
-  life.status = 130;
-  life.on_request = true;
+  life.status = lost_one ? 137 : 130;
+  life.requested_status = 130;
   return life;
 }
 
@@ -56,15 +56,15 @@ TEST(survival, all_short_histories) {
       for (const ended_processes& life : history) {
         any_checkpoint |= life.has_new_checkpoint;
         if (life.has_new_checkpoint) fruitless = 0;
-        if (life.lost && !life.on_request) ++fruitless;
+        if (life.lost && !life.requested_status) ++fruitless;
         if (life.wanted_processes) processes = *life.wanted_processes;
         for (const int host : life.lost_hosts) std::erase(hosts, host);
       }
-      const bool survivable = !next.on_request && (next.wanted_processes || next.lost);
+      const bool survivable = !next.requested_status && (next.wanted_processes || next.lost);
       const bool goes_on = survivable && (!next.lost || (fruitless <= 3 && !hosts.empty()));
       ASSERT_EQ(last.ends_with.has_value(), !goes_on);
       if (!goes_on) {
-        ASSERT_EQ(*last.ends_with, next.status);
+        ASSERT_EQ(*last.ends_with, next.requested_status.value_or(next.status));
         ASSERT_EQ(last.text.empty(), !survivable);
       } else {
         ASSERT_EQ(last.processes, processes);

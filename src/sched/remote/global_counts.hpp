@@ -39,7 +39,8 @@ class global_message_counts {
   std::map<int, passed_on> of_other_pes_;  // questions that were passed on, by the PE that began
 };
 
-/// A message just sent (or a timer just set), or the one whose handler runs, is not a message of the program.
+/// A message just sent (or a timer just set), or the one whose handler runs, is not a message of the program. By the
+/// thread of the PE, and for both ends of a message; for a moment more seem to be under way, never fewer.
 void do_not_count_sent(pe& here);
 void do_not_count_processed(pe& here);
 

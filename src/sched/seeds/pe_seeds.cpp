@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "sched/process_runtime.hpp"
+#include "sched/remote/global_counts.hpp"
 #include "sched/scheduler.hpp"
 #include "trireme/detail/arena/allocate.hpp"
 #include "trireme/detail/sched/seed.hpp"
@@ -15,7 +16,11 @@ constexpr std::int64_t most_shown = 4;
 
 pe_seeds& seeds_of(pe& here) { return static_cast<scheduler&>(here).seeds(); }
 
-void request_deliver(pe& here, envelope& message) { seeds_of(here).asked_by(static_cast<int>(message.source)); }
+// Before seeds are sent: they count as sent by this PE while they count as processed.
+void request_deliver(pe& here, envelope& message) {
+  do_not_count_processed(here);
+  seeds_of(here).asked_by(static_cast<int>(message.source));
+}
 void use_deliver(pe& here, envelope&) { seeds_of(here).in_use_elsewhere(); }
 const std::uint32_t request_message = register_handler(&request_deliver, "seeds: asked for", nullptr, nullptr, nullptr,
                                                        nullptr, nullptr, {message_form::content::plain, 0});
@@ -182,9 +187,12 @@ bool pe_seeds::exist_before_sleep() {
 
 // ---- between hosts
 
+// An idle PE asks of its own accord, after quiescence, too, and during a checkpoint: so the request does not count.
 void pe_seeds::ask() {
-  requests_.starving(
-      [&](int lifeline) { here_.send(lifeline, [](envelope& message) { clear_message(message, request_message); }); });
+  requests_.starving([&](int lifeline) {
+    here_.send(lifeline, [](envelope& message) { clear_message(message, request_message); });
+    do_not_count_sent(here_);
+  });
 }
 
 // Between two methods: the newest seed, which this PE begins next, stays.

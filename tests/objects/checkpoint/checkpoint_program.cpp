@@ -3,19 +3,23 @@
 //
 //   checkpoint_program FOLDER STEPS EVERY [STOP]     ends without a result after STOP steps; FOLDER may be `memory`
 //   checkpoint_program --no-shrink | --fixed-map FOLDER     writes one that fewer PEs cannot read
+//   checkpoint_program --seeds FOLDER                writes one while PEs ask others for objects without a place
 //   checkpoint_program --everywhere FOLDER           of a program that has no checkpoints
 #include <fmt/format.h>
 #include <sys/resource.h>
 
 #include <algorithm>
+#include <chrono>
 #include <csignal>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <string>
+#include <thread>
 #include <vector>
 
+#include "trireme/idle.hpp"
 #include "trireme/objects.hpp"
 
 namespace {
@@ -151,6 +155,34 @@ int write_for_as_many(const std::string& what, const std::string& folder) {
   return 0;
 }
 
+/// Made without a place.
+struct seed : tri::object<seed> {
+  seed() { erase_this(); }
+  template <class Archive>
+  void serialize(Archive&) {}
+};
+
+tri::idle_callback slow_to_ask;
+
+// What a program does when a PE is idle comes before the PE asks others for seeds.
+void be_slow_to_ask() {
+  slow_to_ask = tri::call_when_idle([] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    return false;
+  });
+}
+void make_seed() { tri::make_object<seed>(tri::seed_strategy::stealing); }
+
+// On hosts with the PEs 0 and 1, 2. No message comes to PE 2 before it asks PE 0 for seeds: quiescence is found before,
+// and the request comes while the checkpoint is written.
+int write_while_pes_ask_for_seeds(const std::string& folder) {
+  tri::send<&be_slow_to_ask>(2);
+  tri::quiescence().get();
+  tri::send<&make_seed>(1);
+  for (int i = 0; i < 2; ++i) tri::checkpoint(folder).get();
+  return 0;
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -163,6 +195,7 @@ int main(int argc, char** argv) {
     });
   return tri::run(argc, argv, [](int count, char** words) {
     const std::string first = words[1];
+    if (first == "--seeds") return write_while_pes_ask_for_seeds(words[2]);
     if (first.starts_with("--")) return write_for_as_many(first, words[2]);
     return simulate(first, std::atoi(words[2]), std::atoi(words[3]), count > 4 ? std::atoi(words[4]) : -1);
   });

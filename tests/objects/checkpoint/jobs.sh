@@ -74,6 +74,9 @@ job "1 4 1" --tri-restart="$place/members" --no-shrink x || fail "a group on mor
 job "1 3 1" --fixed-map "$place/map" || fail "writing an array with a map"
 refused "1 1 1" "block: placement map: element (1) was put on PE 1; there are PEs 0..0" \
   --tri-restart="$place/map" --fixed-map x
+for i in 1 2 3 4 5; do
+  job "3 1 2" --seeds "$place/seeds" || fail "while PEs ask for seeds"
+done
 refused "2 1 1" "only for programs of tri::run" --everywhere "$place/everywhere"
 refused "2 1 1" "only programs of tri::run can be restarted" --tri-restart="$place/ckpt" --everywhere x
 
