@@ -4,6 +4,7 @@
 # process its host loses its memory. Random processes are killed, or all of a host: the job ends with the result of a run
 # that nothing disturbed, or with a line that says why not. None hangs, and nothing is left in /dev/shm and /tmp.
 set -u
+. "$(dirname "${BASH_SOURCE[0]}")/../../support/processes_of_job.sh"
 trireme=$1 program=$2 jobs=${3:-24}
 place=$(mktemp -d /tmp/trireme_buddies_XXXXXX)
 trap 'rm -rf "$place"' EXIT
@@ -27,8 +28,8 @@ for ((number = 0; number < jobs; ++number)); do
   launcher=
   for ((kills = RANDOM % 3; kills >= 0; --kills)); do
     sleep 0.$((2 + RANDOM % 4))$((RANDOM % 10))
-    launcher=$(pgrep -P $job | head -1)
-    mapfile -t members < <(pgrep -P "${launcher:-0}")
+    launcher=$(launcher_of $job)
+    mapfile -t members < <(children_of "$launcher")
     [ ${#members[@]} -eq 0 ] && continue
     if [ $((RANDOM % 3)) -eq 0 ]; then  # all processes of the first host, or of the last one
       of_host=$((processes / hosts))

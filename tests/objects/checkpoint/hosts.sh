@@ -4,6 +4,7 @@
 # kernel, so that one folder in /dev/shm is the memory of all): it survives the loss of a process, and of a host with its
 # memory. Nothing is left, also when the launcher is killed.
 set -u
+. "$(dirname "${BASH_SOURCE[0]}")/../../support/processes_of_job.sh"
 trireme=$1 program=$2
 export TRIREME_RSH=$3 TRIREME_IDLE=sleep
 place=$(mktemp -d /tmp/trireme_survive_hosts_XXXXXX)
@@ -29,7 +30,7 @@ grep -q 'can be resized when it is started with --survive-folder' "$place/resize
 
 # A process: one of the children of the agents.
 agent_of() { grep "agent of $1: " "$place/output" | tail -1 | sed 's/.*: //'; }
-kill -9 "$(pgrep -P "$(agent_of c)" | head -1)"
+kill -9 "$(children_of "$(agent_of c)" | head -1)"
 until_true '[ $(starts) -eq 1 ]'
 until_true '[ "$(find "$(memory)" -name last -newer "$place/output" | wc -l)" -gt 0 ]'
 

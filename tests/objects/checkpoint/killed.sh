@@ -3,6 +3,7 @@
 # A job of several processes that writes checkpoints all the time. One of its processes is killed again and again; each
 # time a job with another number of PEs goes on from the folder. In the end the result is that of a run without all this.
 set -u
+. "$(dirname "${BASH_SOURCE[0]}")/../../support/processes_of_job.sh"
 trireme=$1 program=$2 kills=${3:-60}
 place=$(mktemp -d /tmp/trireme_checkpoint_killed_XXXXXX)
 trap 'rm -rf "$place"' EXIT
@@ -18,8 +19,8 @@ while [ $killed -lt "$kills" ]; do
     "$place/ckpt" $steps 1 > "$place/output" 2>&1 &
   job=$!
   sleep 0.$((RANDOM % 6))$((RANDOM % 10))
-  launcher=$(pgrep -P $job | head -1)
-  mapfile -t processes_now < <(pgrep -P "${launcher:-0}")
+  launcher=$(launcher_of $job)
+  mapfile -t processes_now < <(children_of "$launcher")
   if [ ${#processes_now[@]} -gt 0 ]; then kill -9 "${processes_now[RANDOM % ${#processes_now[@]}]}" 2> /dev/null; else
     kill -9 "${launcher:-$job}" 2> /dev/null; fi
   wait $job

@@ -4,6 +4,7 @@
 # undisturbed run, or, when they were killed faster than they could write a checkpoint, with a line that says
 # so. None hangs, and nothing is left. Then other numbers of processes while a job runs.
 set -u
+. "$(dirname "${BASH_SOURCE[0]}")/../../support/processes_of_job.sh"
 trireme=$1 program=$2 jobs=${3:-30}
 place=$(mktemp -d /tmp/trireme_survive_XXXXXX)
 trap 'rm -rf "$place"' EXIT
@@ -25,8 +26,8 @@ for ((number = 0; number < jobs; ++number)); do
   job=$!
   for ((kills = RANDOM % 4; kills >= 0; --kills)); do
     sleep 0.$((RANDOM % 4))$((RANDOM % 10))
-    launcher=$(pgrep -P $job | head -1)
-    mapfile -t members < <(pgrep -P "${launcher:-0}")
+    launcher=$(launcher_of $job)
+    mapfile -t members < <(children_of "$launcher")
     [ ${#members[@]} -gt 0 ] && kill -9 "${members[RANDOM % ${#members[@]}]}" 2> /dev/null
   done
   wait $job
