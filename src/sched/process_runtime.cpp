@@ -108,6 +108,8 @@ process_runtime::process_runtime(config::configuration values)
     wire_wakeup_.emplace();
     root_->process->wire_wakeup = wire_wakeup_->name();
   }
+  // Before any process can leave the barrier: a program that runs is seen with all processes of its job.
+  publish_live_page(arena_->heap(), *root_->process, *this, job_.peers().front().pid);
   job_.barrier();
   find_peers();
   if (!values_.trace.empty()) open_traces();
@@ -116,7 +118,6 @@ process_runtime::process_runtime(config::configuration values)
     job_.publish_endpoint_address(wire_->address());
     job_.barrier();
   }
-  publish_live_page(arena_->heap(), *root_->process, *this, job_.peers().front().pid);
   the_runtime = this;
 }
 

@@ -85,9 +85,9 @@ TEST_F(served_page, has_the_figures_of_the_job) {
   EXPECT_EQ(page.find("http://", page.find("<html")), page.find("http://www.w3.org/2000/svg")) << "an outside resource";
   EXPECT_EQ(page.find("NONCE"), std::string::npos);
   json shown = figures();
-  while (shown["interval_s"] == 0.0) shown = figures();
+  while (shown["messages"].empty()) shown = figures();  // as soon as PEs had a core between two looks
+  EXPECT_GT(shown["interval_s"], 0.0);
   EXPECT_EQ(shown["rows"].size(), 4U);
-  EXPECT_FALSE(shown["messages"].empty());
   EXPECT_EQ(shown["has_ended"], false);
 }
 
@@ -119,20 +119,22 @@ TEST_F(served_page, bad_requests_are_answered_and_harm_nobody) {
 }
 
 TEST_F(served_page, is_bound_to_the_loopback_address) {
-  std::ifstream sockets("/proc/net/tcp");
   std::array<char, 16> port{};
   std::snprintf(port.data(), port.size(), ":%04X", static_cast<unsigned>(port_));
-  int listening = 0;
-  for (std::string line; std::getline(sockets, line);) {
-    if (line.find(std::string(port.data()) + " 00000000:0000 0A") == std::string::npos) continue;
-    ++listening;
-    EXPECT_THAT(line, HasSubstr(std::string("0100007F") + port.data()));
+  // While others open and close sockets the list may lack one, or have it twice.
+  for (int listening = 0; listening == 0;) {
+    std::ifstream sockets("/proc/net/tcp");
+    for (std::string line; std::getline(sockets, line);) {
+      if (line.find(std::string(port.data()) + " 00000000:0000 0A") == std::string::npos) continue;
+      ++listening;
+      EXPECT_THAT(line, HasSubstr(std::string("0100007F") + port.data()));
+    }
   }
-  EXPECT_EQ(listening, 1);
 }
 
+// A page asks again and again meanwhile; the server ends some seconds after it has seen the end.
 TEST_F(served_page, ends_with_the_job) {
-  job_.end();
+  job_.let_it_end();
   while (!figures()["has_ended"].get<bool>()) {
   }
   EXPECT_EQ(server_.wait(), 0);
@@ -150,21 +152,24 @@ TEST_F(served_page, draws_in_a_browser) {
   if (std::string(CHROMIUM).empty()) GTEST_SKIP() << "chromium is not installed";
   while (figures()["look"] < 3) {
   }
-  const testing::command_result drawn = testing::run_command(
-      folder_.path(), "HOME=" + folder_.path().string() +
-                          " timeout 100 " CHROMIUM
-                          " --headless --no-sandbox --disable-gpu --disable-dev-shm-usage --disable-extensions "
-                          "--user-data-dir=profile --virtual-time-budget=20000 --dump-dom " +
-                          address_);
-  if (drawn.output.empty()) GTEST_SKIP() << "chromium does not run here: " << drawn.errors.substr(0, 300);
-  EXPECT_THAT(drawn.output, HasSubstr("watched_program</h1>"));
-  EXPECT_THAT(drawn.output, HasSubstr("2 processes, 4 PEs, running for"));
+  testing::command_result drawn;
   const auto count = [&](const std::string& what) {
     int found = 0;
     for (std::size_t at = 0; (at = drawn.output.find(what, at)) != std::string::npos; ++at) ++found;
     return found;
   };
-  EXPECT_GE(count("<rect class=\"busy pair\""), 4) << "the ring of messages";
+  // Until all PEs had a core before the last look that is drawn: then the ring of messages is complete.
+  while (count("<rect class=\"busy pair\"") < 4) {
+    drawn = testing::run_command(
+        folder_.path(), "HOME=" + folder_.path().string() +
+                            " timeout 100 " CHROMIUM
+                            " --headless --no-sandbox --disable-gpu --disable-dev-shm-usage --disable-extensions "
+                            "--user-data-dir=profile --virtual-time-budget=20000 --dump-dom " +
+                            address_);
+    if (drawn.output.empty()) GTEST_SKIP() << "chromium does not run here: " << drawn.errors.substr(0, 300);
+  }
+  EXPECT_THAT(drawn.output, HasSubstr("watched_program</h1>"));
+  EXPECT_THAT(drawn.output, HasSubstr("2 processes, 4 PEs, running for"));
   EXPECT_GE(count("<rect class=\"over\""), 4) << "a look at each PE";
   EXPECT_EQ(count("<tr><td>"), 4) << "a line for each PE";
 }

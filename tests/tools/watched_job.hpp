@@ -76,8 +76,10 @@ class watched_job {
   watched_job& operator=(const watched_job&) = delete;
 
   pid_t pid() const { return job_.pid(); }
+  /// Does not wait for its end.
+  void let_it_end() const { const std::ofstream go(folder_.path() / "go"); }
   void end() {
-    { const std::ofstream go(folder_.path() / "go"); }
+    let_it_end();
     const int status = job_.wait();
     EXPECT_EQ(status, 0) << job_.output();
   }

@@ -109,9 +109,8 @@ int print(job_watch& job, const request& wanted) {
   job.next();
   while (true) {
     std::this_thread::sleep_for(std::chrono::duration<double>(wanted.interval_s));
-    const bool had_ended = job.has_ended();
     const job_figures figures = job.next();
-    const bool ended = had_ended || job.has_ended();
+    const bool ended = job.has_ended();
     const bool nothing_is_left = ended && figures.rows.empty();  // of a job that is watched through its launcher
     if (wanted.as_json && !nothing_is_left)
       fmt::print("{}\n", to_json(figures).dump(wanted.once ? 2 : -1));

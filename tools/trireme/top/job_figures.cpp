@@ -48,7 +48,7 @@ void attribute(const live_process& process, const live::row& row, std::uint64_t 
 }
 
 process_reading read_process(const live_process& process) {
-  process_reading made{.arena_bytes = process.arena_bytes(), .resident_bytes = 0, .cpu_s = 0};
+  process_reading made{.ns = os::now_ns(), .arena_bytes = process.arena_bytes()};
   std::string line;
   unsigned long pages = 0;
   if (os::text_file(fmt::format("/proc/{}/statm", process.pid())).next_line(line) &&
@@ -88,8 +88,11 @@ const shown_sums& sums_of(live::job_kind kind) {
 
 class between {
  public:
-  between(const row_reading& before, const row_reading& after, double seconds)
-      : before_(before), after_(after), seconds_(seconds) {}
+  between(const row_reading& before, const row_reading& after, double ns_per_tick)
+      : before_(before),
+        after_(after),
+        ticks_(static_cast<double>(after.ticks - before.ticks)),
+        seconds_(ticks_ * ns_per_tick * 1e-9) {}
   double grown(std::string_view name) const {
     const std::uint64_t from = value_of(before_, name);
     const std::uint64_t to = value_of(after_, name);
@@ -98,22 +101,20 @@ class between {
   double per_second(const std::vector<const char*>& names) const {
     double sum = 0;
     for (const char* const name : names) sum += grown(name);
-    return seconds_ > 0 ? sum / seconds_ : 0;
+    return per_second(sum);
   }
-  double part(std::string_view name) const {
-    const double ticks = static_cast<double>(after_.ticks - before_.ticks);
-    return ticks > 0 ? std::clamp(grown(name) / ticks, 0.0, 1.0) : 0;
-  }
+  double per_second(double count) const { return seconds_ > 0 ? count / seconds_ : 0; }
+  double part(std::string_view name) const { return ticks_ > 0 ? std::clamp(grown(name) / ticks_, 0.0, 1.0) : 0; }
 
  private:
   const row_reading& before_;
   const row_reading& after_;
+  double ticks_;
   double seconds_;
 };
 
-row_figures figures_of(const live_process& process, const live::row& row, const row_reading& before,
-                       const row_reading& after, double seconds) {
-  const between step(before, after, seconds);
+row_figures figures_of(const live_process& process, const live::row& row, const between& step,
+                       const row_reading& after) {
   const shown_sums& sums = sums_of(process.page().kind);
   row_figures made;
   made.number = row.number;
@@ -161,14 +162,22 @@ job_reading job_reading::take(const live_job& job, const job_reading* before) {
   made.ns = os::now_ns();
   for (std::size_t i = 0; i < job.processes.size(); ++i) {
     const live_process& process = *job.processes[i];
+    const bool had_ended = process.has_ended();
     std::vector<row_reading>& rows = made.rows.emplace_back();
     for (std::size_t j = 0; j < process.rows().size(); ++j) {
       rows.push_back(read_row(process, process.rows()[j]));
-      if (before != nullptr) attribute(process, process.rows()[j], before->rows[i][j].tickets, rows.back());
+      if (before != nullptr && !before->rows[i].empty())
+        attribute(process, process.rows()[j], before->rows[i][j].tickets, rows.back());
     }
     made.processes.push_back(read_process(process));
+    made.processes.back().has_ended = had_ended;
   }
   return made;
+}
+
+void job_reading::add_unknown(std::size_t place) {
+  rows.emplace(rows.begin() + static_cast<std::ptrdiff_t>(place));
+  processes.emplace(processes.begin() + static_cast<std::ptrdiff_t>(place));
 }
 
 job_facts facts_of(const live_job& job) {
@@ -179,7 +188,7 @@ job_facts facts_of(const live_job& job) {
           .processes = page.processes,
           .hosts = page.hosts,
           .rows = page.rows_of_job,
-          .age_s = static_cast<double>(os::ticks() - page.began_ticks) * page.ns_per_tick * 1e-9};
+          .age_s = job.age_s()};
 }
 
 job_figures figures_between(const live_job& job, const job_reading& before, const job_reading& after) {
@@ -188,25 +197,28 @@ job_figures figures_between(const live_job& job, const job_reading& before, cons
   made.facts = facts_of(job);
   for (std::size_t i = 0; i < job.processes.size(); ++i) {
     const live_process& process = *job.processes[i];
-    if (process.has_ended()) ++made.ended_processes;
+    const process_reading& then = before.processes[i];
+    const process_reading& now = after.processes[i];
+    if (now.has_ended) ++made.ended_processes;
     for (std::size_t j = 0; j < process.rows().size(); ++j) {
-      const row_reading& now = after.rows[i][j];
-      row_figures row = figures_of(process, process.rows()[j], before.rows[i][j], now, made.seconds);
+      const row_reading& read = after.rows[i][j];
+      const between step(then.ns == 0 ? read : before.rows[i][j], read, process.page().ns_per_tick);
+      row_figures row = figures_of(process, process.rows()[j], step, read);
       row.process = process.page().process;
-      if (made.seconds > 0)
-        for (const auto& [source, count] : now.senders)
-          made.messages[{source, row.number}] += static_cast<double>(count) / made.seconds;
+      for (const auto& [source, count] : read.senders)
+        made.messages[{source, row.number}] += step.per_second(static_cast<double>(count));
       made.rows.push_back(std::move(row));
     }
-    const double cpus = made.seconds > 0 ? (after.processes[i].cpu_s - before.processes[i].cpu_s) / made.seconds : 0;
+    const double seconds = then.ns == 0 ? 0 : static_cast<double>(now.ns - then.ns) * 1e-9;
+    const double cpus = seconds > 0 ? (now.cpu_s - then.cpu_s) / seconds : 0;
     made.processes.push_back({.process = process.page().process,
                               .pid = process.pid(),
                               .host = process.page().host,
-                              .arena_bytes = after.processes[i].arena_bytes,
+                              .arena_bytes = now.arena_bytes,
                               .arena_limit_bytes = process.arena_limit_bytes(),
-                              .resident_bytes = after.processes[i].resident_bytes,
+                              .resident_bytes = now.resident_bytes,
                               .cpus = std::max(cpus, 0.0),
-                              .has_ended = process.has_ended(),
+                              .has_ended = now.has_ended,
                               .is_lost = false});
   }
   finish_added(made);

@@ -14,7 +14,8 @@
 
 namespace tri::tools {
 
-/// All figures of a row by their names; `ticks` of the reader's clock.
+/// All figures of a row by their names; `ticks` of the reader's clock. What a row did per second goes by these ticks: a
+/// reader that loses its core between two rows reads the second one later.
 struct row_reading {
   std::map<std::string, std::uint64_t> values;
   std::uint64_t ticks = 0;
@@ -25,6 +26,8 @@ struct row_reading {
 };
 
 struct process_reading {
+  std::int64_t ns = 0;     // when it was read; 0: this process was not known then
+  bool has_ended = false;  // before its rows were read: so they are its last ones
   std::uint64_t arena_bytes = 0;
   std::uint64_t resident_bytes = 0;
   double cpu_s = 0;
@@ -34,6 +37,8 @@ class job_reading {
  public:
   /// `before`: an earlier reading of the same job, or null; it says which messages are new.
   static job_reading take(const live_job& job, const job_reading* before);
+  /// The process at this place of the job was found afterwards: a reading without figures of it.
+  void add_unknown(std::size_t place);
 
   std::int64_t ns = 0;                         // of the monotonic clock
   std::vector<std::vector<row_reading>> rows;  // by process, then by row
@@ -99,7 +104,7 @@ struct job_figures {
   std::vector<process_figures> processes;                            // those that are known of
   std::vector<host_figures> hosts;                                   // through the launcher; otherwise empty
   std::map<std::pair<std::int32_t, std::int32_t>, double> messages;  // per second, from and to
-  int ended_processes = 0;
+  int ended_processes = 0;                                           // of `processes`
 
   /// Largest part of the time that a row was busy over the mean; 1 when all did the same.
   double imbalance() const;
@@ -109,7 +114,7 @@ job_figures figures_between(const live_job& job, const job_reading& before, cons
 /// After the figures of several hosts were added up: in the order of their numbers, and what only all of them show.
 void finish_added(job_figures& all);
 
-/// Whether every process of it that was found has ended.
+/// Whether every process of it that was found has ended by now, whatever an earlier reading shows.
 bool has_ended(const live_job& job);
 
 }  // namespace tri::tools

@@ -13,12 +13,16 @@
 #include <system_error>
 #include <utility>
 
+#include "os/clock.hpp"
 #include "os/process_tree.hpp"
 
 namespace tri::tools {
 namespace {
 
 namespace fs = std::filesystem;
+
+// Of a job whose processes begin: launchers of many start them within seconds.
+constexpr double young_s = 60;
 
 std::string name_of(uid_t user) {
   const passwd* const known = getpwuid(user);
@@ -29,6 +33,10 @@ bool descends_from(pid_t process, pid_t ancestor) {
   for (pid_t at = process; at > 1; at = os::parent_of(at))
     if (at == ancestor) return true;
   return false;
+}
+
+bool by_number(const std::unique_ptr<live_process>& one, const std::unique_ptr<live_process>& other) {
+  return one->page().process < other->page().process;
 }
 
 std::string texts_of(const std::vector<live_job>& jobs) {
@@ -43,6 +51,12 @@ int live_job::rows() const {
   std::size_t count = 0;
   for (const auto& each : processes) count += each->rows().size();
   return static_cast<int>(count);
+}
+
+double live_job::age_s() const {
+  // The clocks of two cores may differ a little.
+  const auto ticks = static_cast<std::int64_t>(os::ticks() - page().began_ticks);
+  return std::max(0.0, static_cast<double>(ticks) * page().ns_per_tick * 1e-9);
 }
 
 found_jobs find_jobs(std::optional<live::job_kind> kind) {
@@ -63,8 +77,7 @@ found_jobs find_jobs(std::optional<live::job_kind> kind) {
     }
   }
   for (auto& [name, job] : by_name) {
-    std::sort(job.processes.begin(), job.processes.end(),
-              [](const auto& one, const auto& other) { return one->page().process < other->page().process; });
+    std::sort(job.processes.begin(), job.processes.end(), by_number);
     found.jobs.push_back(std::move(job));
   }
   std::sort(found.jobs.begin(), found.jobs.end(),
@@ -100,6 +113,22 @@ live_job job_of(pid_t pid, std::optional<live::job_kind> kind) {
     if (each.starts_with(start) || each.starts_with(fmt::format("process {}:", pid))) throw std::runtime_error(each);
   throw std::runtime_error(
       fmt::format("process {} is not part of a job that can be watched; `trireme top --list` lists the jobs", pid));
+}
+
+std::vector<std::size_t> find_more(live_job& job) {
+  std::vector<std::size_t> places;
+  const live::page& page = job.page();
+  if (static_cast<int>(job.processes.size()) >= page.processes || job.age_s() > young_s) return places;
+  for (live_job& other : find_jobs(page.kind).jobs) {
+    if (other.page().job != page.job) continue;
+    for (std::unique_ptr<live_process>& each : other.processes) {
+      const auto at = std::lower_bound(job.processes.begin(), job.processes.end(), each, by_number);
+      if (at != job.processes.end() && (*at)->page().process == each->page().process) continue;
+      places.push_back(static_cast<std::size_t>(at - job.processes.begin()));
+      job.processes.insert(at, std::move(each));
+    }
+  }
+  return places;
 }
 
 }  // namespace tri::tools

@@ -22,6 +22,7 @@ struct live_job {
   const live::page& page() const { return processes.front()->page(); }
   const std::string& program() const { return processes.front()->program(); }
   int rows() const;
+  double age_s() const;
 };
 
 struct found_jobs {
@@ -36,5 +37,8 @@ bool is_started_by(const live_job& job, pid_t process);
 /// The job of a process: of one of its own, or of one that started it, such as `trireme run`. Throws
 /// std::runtime_error with a text for the user.
 live_job job_of(pid_t pid, std::optional<live::job_kind> kind);
+/// Adds processes of the job that have begun on this host since it was found, and returns where they stand in
+/// `processes`, in order. Looks only while some are missing and the job is young: later, those are elsewhere.
+std::vector<std::size_t> find_more(live_job& job);
 
 }  // namespace tri::tools

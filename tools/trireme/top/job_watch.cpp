@@ -53,9 +53,12 @@ class without_pipe_signals {
 }  // namespace
 
 job_figures local_watch::next() {
+  for (const std::size_t place : find_more(job_))
+    if (before_) before_->add_unknown(place);
   job_reading now = job_reading::take(job_, before_ ? &*before_ : nullptr);
   job_figures figures = figures_between(job_, before_ ? *before_ : now, now);
   before_ = std::move(now);
+  ended_ = figures.ended_processes == static_cast<int>(figures.processes.size());
   return figures;
 }
 
@@ -106,7 +109,7 @@ void launched_watch::wait(std::int64_t until_ns) {
 }
 
 // Agents find their processes a moment after these have started; one that answers with a problem has none yet, or its
-// job has ended.
+// processes have ended. Then the launcher ends a moment later, so what was seen once is no problem any more.
 job_figures launched_watch::next() try {
   const without_pipe_signals no_signals;
   round now{.question = ++questions_, .hosts = {}, .answers = {}, .problem = {}};
@@ -129,7 +132,11 @@ job_figures launched_watch::next() try {
         all.processes.push_back({.process = host.first_process + i, .host = number, .is_lost = !host.answers});
     all.hosts.push_back(host);
   }
-  if (all.rows.empty() && !now.problem.empty() && !ended_) throw std::runtime_error(now.problem);
+  if (all.rows.empty() && !now.problem.empty() && !known_ && !ended_) throw std::runtime_error(now.problem);
+  if (!all.rows.empty())
+    known_ = all.facts;
+  else if (known_)
+    all.facts = *known_;
   finish_added(all);
   return all;
 } catch (const boot::protocol_error& problem) {

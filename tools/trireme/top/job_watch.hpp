@@ -20,6 +20,7 @@ class job_watch {
   virtual ~job_watch() = default;
   /// What it did since the last call; the first time nothing. May throw std::runtime_error with a text for the user.
   virtual job_figures next() = 0;
+  /// Whether the figures of the last call of next() were the last ones, and show the end.
   virtual bool has_ended() const = 0;
   virtual pid_t number() const = 0;
 };
@@ -28,12 +29,13 @@ class local_watch final : public job_watch {
  public:
   explicit local_watch(live_job job) : job_(std::move(job)) {}
   job_figures next() override;
-  bool has_ended() const override { return tools::has_ended(job_); }
+  bool has_ended() const override { return ended_; }
   pid_t number() const override { return job_.number(); }
 
  private:
   live_job job_;
   std::optional<job_reading> before_;
+  bool ended_ = false;
 };
 
 class launched_watch final : public job_watch {
@@ -53,6 +55,7 @@ class launched_watch final : public job_watch {
   launch::host_link link_;
   std::string kind_;
   std::int64_t questions_ = 0;
+  std::optional<job_facts> known_;  // of the last answers with figures
   bool ended_ = false;
 };
 
