@@ -269,8 +269,11 @@ future<void> request_checkpoint(const std::string& folder, program_state state, 
   checkpoint_caller caller;
   if (running_owner != nullptr && running_owner->element() != nullptr) {
     const element_base& element = *running_owner->element();
-    caller = {element.home().facts().id, element.number()};
+    caller.collection = element.home().facts().id;
+    caller.number = element.number();
   }
+  if (running_owner == &pe_objects::of(here).node_coroutines())
+    caller.pe_of_node_group = static_cast<std::uint32_t>(here.number());
   caller.leaves_arrays = leaves_arrays;
   post_packed(here, 0, request_handler, 0, 0,
               pack_arguments<request>(here, here.is_in_this_process(0), false,

@@ -57,6 +57,13 @@ void write_teams(const local_teams& teams, checkpoint_files::state_writer& write
                  [](output_archive& archive) { archive(std::vector<std::int32_t>()); });
 }
 
+// Of all groups together: coroutines belong to the PE on which they began.
+std::string obstacle_of_node_coroutines(const sched::pe& here, const checkpoint_caller& caller) {
+  const bool has_caller = caller.pe_of_node_group == static_cast<std::uint32_t>(here.number());
+  if (pe_objects::of(here).node_coroutines().count() <= (has_caller ? 1U : 0U)) return {};
+  return fmt::format("a coroutine of a node group has not ended on PE {}", here.number());
+}
+
 // A node object is of its process; its first PE has it in its file.
 std::string obstacle_of_process() {
   std::string obstacle;
@@ -102,6 +109,7 @@ std::string obstacle_to_checkpoint(sched::pe& here, const checkpoint_caller& cal
   objects.visit_collections([&](local_collection& each) {
     if (obstacle.empty()) obstacle = static_cast<collection_manager&>(each).obstacle_to_checkpoint(waiting);
   });
+  if (obstacle.empty()) obstacle = obstacle_of_node_coroutines(here, caller);
   if (obstacle.empty()) obstacle = incomplete_section_contribution();
   if (obstacle.empty() && here.local_number() == 0) obstacle = obstacle_of_process();
   if (obstacle.empty()) obstacle = obstacle_of_teams(here, pe_objects::of(here).teams());

@@ -53,10 +53,11 @@ struct job_state {
 /// Of this program: a checkpoint is read by the one that has written it, for it has numbers of classes and variables.
 std::uint64_t program_identity();
 
-/// The element that waits for a checkpoint, if one does.
+/// The element whose coroutine waits for a checkpoint, or the PE where that of a node group does, if one does.
 struct checkpoint_caller {
   static constexpr std::uint32_t none = ~std::uint32_t{0};
   std::uint32_t collection = none;
+  std::uint32_t pe_of_node_group = none;
   std::uint64_t number = 0;
   bool leaves_arrays = false;  // it knows that they are not in it
 };

@@ -603,6 +603,51 @@ TEST(checkpoint, a_coroutine_may_ask_for_it) {
             0);
 }
 
+struct gated : nodegroup_member<gated> {
+  int begun = 0;
+  promise<void> gate;
+  task<> wait() {
+    ++begun;
+    future<void> opened;
+    gate = opened.get_promise();
+    co_await std::move(opened);
+  }
+  void open() { gate.set(); }
+  task<int> save(std::string folder, nodegroup<gated> group) {
+    ++begun;
+    future<void> saved = checkpoint(folder, group);
+    co_await std::move(saved);
+    co_return begun += 100;
+  }
+  int count() const { return begun; }
+  using exclusive_methods = methods<&gated::wait, &gated::save>;
+  template <class Archive>
+  void serialize(Archive& archive) {
+    archive(begun);
+  }
+};
+
+TEST(checkpoint, suspended_coroutines_of_node_groups_are_refused_but_for_the_caller) {
+  const temporary_folder folder;
+  for (const int pes : {1, 3})
+    ASSERT_EQ(run_on_pes(pes,
+                         [&] {
+                           const auto group = make_nodegroup<gated>();
+                           group[0].send<&gated::wait>();
+                           check_throws<remote_error>([&] { checkpoint(folder.checkpoint()).get(); },
+                                                      "a coroutine of a node group has not ended on PE ");
+                           group[0].send<&gated::open>();
+                           check_equal(group[0].call<&gated::save>(folder.checkpoint(), group).get(), 102);
+                         }),
+              0);
+  ASSERT_EQ(restart_on_pes(2, folder,
+                           [] {
+                             const auto group = restored_state<nodegroup<gated>>();
+                             check_equal(group[0].call<&gated::count>().get(), 2);
+                           }),
+            0);
+}
+
 // ---- what is refused, and the job goes on
 
 struct unsaved : array_element<unsaved, index<1>> {
