@@ -246,6 +246,9 @@ void step_of_host(Event&& event) {
   } catch (const std::exception& error) {  // a faulty process of another host, or loads that cannot be
     job.fail(error.what());
   }
+  if (here.number() == 0)  // this message, and those that go to PEs of this host
+    service().decides().own_messages +=
+        1 + (wanted.ask_for_loads ? static_cast<std::uint64_t>(job.pes_of_host()) : 0) + wanted.orders.size();
   if (wanted.ask_for_loads)
     for (int pe = job.first_pe_of_host(); pe < job.first_pe_of_host() + job.pes_of_host(); ++pe)
       tri::send<&give_loads_to_host>(pe, state.round(), here.number());
@@ -355,9 +358,11 @@ void took_moves(std::uint32_t round, int pe, move_counts counts) {
 }
 
 void host_decided(std::uint32_t round, host_round::result decided) {
+  ++service().decides().own_messages;
   step([&](balancer& state, std::int64_t now, auto& out) { state.take(round, decided, now, out); });
 }
 void host_moved(std::uint32_t round, int host, move_counts counts) {
+  ++service().decides().own_messages;
   step([&](balancer& state, std::int64_t now, auto& out) { state.take_of_host(round, host, counts, now, out); });
 }
 
