@@ -61,9 +61,9 @@ class agent final : public process_events {
       if (here_ && phase_ == phase::serving) here_->watch(watched);
       if (poll(watched.data(), watched.size(), wait_ms()) < 0 && errno != EINTR)
         throw std::system_error(errno, std::generic_category(), "cannot wait for the processes of the job");
-      take_signals();
       const bool open = link_.receive();
       if (phase_ == phase::serving) read_link();
+      take_signals();  // after the launcher's last request, which may have come with the end of the remote shell
       if (!open && (phase_ == phase::serving || link_.waiting())) stop("the launcher is gone");
       if (here_ && phase_ == phase::serving) {
         here_->collect();
@@ -216,20 +216,23 @@ class agent final : public process_events {
   void finish() {
     end_processes();
     phase_ = phase::flushing;
+    if (memory_) memory_->is_left();
     link_.send(
         {.kind = link_kind::ended, .number = memory_ ? static_cast<std::int64_t>(memory_->last_checkpoint()) : 0});
     constexpr int usual_patience_ms = 30'000;
     flush_until_ns_ = os::now_ns() + (peer_timeout_ms_ > 0 ? peer_timeout_ms_ : usual_patience_ms) * ns_of_ms;
   }
 
-  // Without a launcher nothing reads the rest.
+  // Without a launcher nothing reads the rest. One that has ended this start of the job may start it again, though it
+  // has lost us then: the memory of the host is its to remove.
   void stop(const std::string& problem) {
     if (phase_ == phase::over) return;
+    const bool is_left_to_launcher = phase_ == phase::flushing;
     os::print_error_line(
         fmt::format("trireme agent: {}; {}", problem,
                     phase_ == phase::serving ? "the processes of this host end" : "the rest of their output is lost"));
     end_processes();
-    if (memory_) memory_->remove();  // the job is not started again
+    if (memory_ && !is_left_to_launcher) memory_->remove();
     phase_ = phase::over;
     status_ = 1;
   }

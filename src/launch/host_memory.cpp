@@ -86,6 +86,8 @@ std::uint64_t host_memory::last_checkpoint() const {
   return found ? found->token : 0;
 }
 
+void host_memory::is_left() const { futimens(lock_.get(), nullptr); }
+
 void host_memory::remove() { remove_all(path_); }
 
 void forget_host_memory(const std::string& path) {

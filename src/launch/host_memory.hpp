@@ -23,6 +23,8 @@ class host_memory {
   static bool is_one(const std::string& path);
   /// Of the last checkpoint that processes of this host have noted; 0: there is none.
   std::uint64_t last_checkpoint() const;
+  /// The agent ends, and the job may be started again: other agents see it as in use for a while.
+  void is_left() const;
   void remove();
 
  private:

@@ -130,6 +130,7 @@ void launcher::start_on_hosts() {
   remote_job job;
   job.shell = options_.remote_shell;
   job.agent = options_.agent;
+  job.may_be_lost = options_.hosts_may_be_lost;
   job.processes = options_.processes;
   job.machines = machines_.hosts();
   job.folder = std::filesystem::current_path().string();
@@ -221,7 +222,7 @@ void launcher::take_signals() {
     if (signal == options_.further_signal)
       options_.on_further_signal();
     else if (signal != SIGCHLD)
-      monitor_.interrupted(signal, info.ssi_code == SI_KERNEL);
+      monitor_.interrupted(signal, info.ssi_code == SI_KERNEL && hosts_.empty());  // by the terminal of this host
   }
 }
 

@@ -24,6 +24,7 @@ struct launch_options {
   std::vector<std::string> hosts;         // empty = this one
   std::vector<std::string> remote_shell;  // with its options; the host and a command follow
   std::string agent;                      // path of the command `trireme` on the hosts
+  bool hosts_may_be_lost = false;         // one that cannot be reached is like one that is lost, not a start_error
   int further_signal = 0;                 // that does not end the job, but calls this; 0: none
   std::function<void()> on_further_signal;
   const sigset_t* mask_of_processes = nullptr;  // of their signals; null: the caller's
@@ -39,11 +40,11 @@ inline constexpr int most_launched_processes = 4096;
 int launch(const launch_options& options);
 
 struct launch_outcome {
-  int status = 0;                   // what launch() returns
+  int status = 0;                       // what launch() returns
   std::optional<int> requested_status;  // of an end by a signal to the launcher, a timeout, a reader that has ended
-  bool lost_process = false;        // one ended by a signal that the launcher has not sent, or with its host
-  std::vector<int> lost_machines;   // of launch_options::hosts
-  std::vector<int> lost_processes;  // by rank
+  bool lost_process = false;            // one ended by a signal that the launcher has not sent, or with its host
+  std::vector<int> lost_machines;       // of launch_options::hosts
+  std::vector<int> lost_processes;      // by rank
   std::vector<std::uint64_t> last_checkpoints;  // in memories of hosts (host_memory.hpp), of those that have some
 };
 // The same, and how it ended.

@@ -163,8 +163,9 @@ void remote_host::shell_has_ended() {
     std::string why = last_line_of(error_text_);
     if (shell_status_ && WIFEXITED(*shell_status_) && WEXITSTATUS(*shell_status_) == 127)
       why += fmt::format("{}is {} there?", why.empty() ? "" : "; ", job_.agent);
-    throw os::start_error(
-        fmt::format("cannot start on host {}: {} {}{}", job_.host, job_.shell[0], how, why.empty() ? "" : ": " + why));
+    const std::string text = fmt::format("{} {}{}", job_.shell[0], how, why.empty() ? "" : ": " + why);
+    if (job_.may_be_lost) return give_up("cannot be reached: " + text);
+    throw os::start_error(fmt::format("cannot start on host {}: {}", job_.host, text));
   }
   give_up(fmt::format("the connection to its agent was lost ({} {})", job_.shell[0], how));
 }
@@ -224,7 +225,15 @@ void remote_host::refuse(int process, const std::string& text) {
   say({.kind = link_kind::refuse, .process = process, .text = text});
 }
 
+// The job ends. Where no agent has answered yet nothing runs, and nothing may be started later.
 void remote_host::signal(int signal, int except) {
+  if (!greeted_ && !gone_) {
+    gone_ = ending_ = true;
+    link_.reset();
+    kill(-shell_, SIGKILL);
+    for (int process = job_.first; process < job_.first + job_.count; ++process) events_.exited(process, 0);
+    return;
+  }
   say({.kind = link_kind::signal, .process = except, .number = signal});
 }
 

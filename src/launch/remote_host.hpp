@@ -20,6 +20,7 @@ struct remote_job {
   std::string host;
   std::vector<std::string> shell;  // the remote shell and its options; the host and a command follow
   std::string agent;               // path of the program `trireme` there
+  bool may_be_lost = false;        // see launch_options::hosts_may_be_lost
   int first = 0;
   int count = 1;
   int processes = 1;

@@ -21,9 +21,9 @@ namespace tri::launch {
 struct ended_processes {
   int status = 0;
   std::optional<int> requested_status;  ///< the launcher's user has ended it, perhaps while it ended after a loss
-  bool lost = false;            ///< one of them by a signal that the launcher has not sent, or with its host
-  std::vector<int> lost_hosts;  ///< by number
-  int lost_processes = 0;       ///< how many; at least one where `lost`
+  bool lost = false;                    ///< one of them by a signal that the launcher has not sent, or with its host
+  std::vector<int> lost_hosts;          ///< by number
+  int lost_processes = 0;               ///< how many; at least one where `lost`
   bool has_new_checkpoint = false;
   std::optional<int> wanted_processes;  ///< the program has ended to go on with so many
 };

@@ -203,10 +203,10 @@ int launch_surviving(launch_options options, const survival_options& how) {
     options.on_further_signal = [&] { request_from_file(own.path(), how.resize_file); };
   }
   const bool has_memories = !options.hosts.empty() && how.folder.empty();
-  const std::string memory = has_memories ? new_host_memory() : own.path();
-  const memories_of_hosts memories(has_memories ? options : launch_options{}, memory);
+  const std::string states = has_memories ? new_host_memory() : own.path();
+  const memories_of_hosts memories(has_memories ? options : launch_options{}, states);
   if (has_memories) mark_without_resize(own.path());
-  options.environment.emplace_back("TRIREME_SURVIVE", memory);
+  options.environment.emplace_back("TRIREME_SURVIVE", states);
   survival fate(options.processes, static_cast<int>(options.hosts.size()), how.after_loss);
   const std::vector<std::string> all_hosts = options.hosts;
   const std::int64_t begin_ns = os::now_ns();
@@ -235,6 +235,7 @@ int launch_surviving(launch_options options, const survival_options& how) {
     if (!next.text.empty()) fmt::print(stderr, "trireme: {}\n", next.text);
     if (next.ends_with) return *next.ends_with;
     options.processes = next.processes;
+    options.hosts_may_be_lost = true;  // the first start has found all of them
     emulate_at_most(options.processes, options.environment);
     options.hosts.clear();
     for (const int host : next.hosts) options.hosts.push_back(all_hosts[static_cast<std::size_t>(host)]);

@@ -4,6 +4,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <chrono>
 #include <csignal>
 #include <cstdlib>
 #include <filesystem>
@@ -11,6 +12,7 @@
 #include <utility>
 
 #include "launch/host_link.hpp"
+#include "launch/host_memory.hpp"
 #include "os/child_process.hpp"
 
 namespace tri::launch {
@@ -33,7 +35,7 @@ class deaf_launcher {
     write_all(greeting_of_launcher("0123"));
     send({.kind = link_kind::place, .process = 0, .number = 1, .words = {"1", "1", std::to_string(peer_timeout_ms)}});
     send({.kind = link_kind::folder, .text = "/"});
-    send({.kind = link_kind::environment});
+    send({.kind = link_kind::environment, .words = {"TRIREME_SURVIVE=" + memory_}});
     const std::string command = "head -c 400000 /dev/zero; echo done > " + std::string(marker_) + "; exec sleep 1000";
     send({.kind = link_kind::start, .words = {"/bin/sh", "-c", command}});
     const pid_t process = wait_for_process();
@@ -41,14 +43,19 @@ class deaf_launcher {
       send({.kind = link_kind::heartbeat});
       usleep(10'000);
     }
+    using file_clock = std::filesystem::file_time_type::clock;  // the job has run for long
+    std::filesystem::last_write_time(memory_, file_clock::now() - std::chrono::hours(2));
     send({.kind = link_kind::end});
     while (kill(process, 0) == 0) usleep(1000);
   }
   ~deaf_launcher() {
     if (agent_ > 0) kill(agent_, SIGKILL);
     unlink(marker_);
+    std::filesystem::remove_all(memory_);
   }
 
+  // That of the host, in which other starts of the job find their states.
+  bool has_memory() const { return std::filesystem::exists(memory_); }
   void close() { to_agent_.write.reset(); }
   void signal(int number) { kill(agent_, number); }
 
@@ -88,6 +95,7 @@ class deaf_launcher {
   os::pipe_ends to_agent_ = os::open_pipe(), from_agent_ = os::open_pipe(), errors_ = os::open_pipe();
   pid_t agent_ = -1;
   char marker_[32] = "/tmp/trireme-agent-test-XXXXXX";
+  const std::string memory_ = new_host_memory();
 };
 
 TEST(agent, hears_a_signal_while_nothing_reads_the_last_output) {
@@ -97,6 +105,7 @@ TEST(agent, hears_a_signal_while_nothing_reads_the_last_output) {
   const int status = launcher.wait(said);
   EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 1) << status;
   EXPECT_THAT(said, HasSubstr("trireme agent: the agent was ended by a signal"));
+  EXPECT_TRUE(launcher.has_memory());
 }
 
 TEST(agent, sees_that_the_launcher_is_gone_while_nothing_reads_the_last_output) {
@@ -106,6 +115,17 @@ TEST(agent, sees_that_the_launcher_is_gone_while_nothing_reads_the_last_output) 
   const int status = launcher.wait(said);
   EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 1) << status;
   EXPECT_THAT(said, HasSubstr("trireme agent: the launcher is gone"));
+  EXPECT_TRUE(launcher.has_memory());
+}
+
+// The launcher starts the job again soon: what agents of other jobs find meanwhile is not what a killed one has left.
+TEST(agent, leaves_memory_that_looks_used) {
+  deaf_launcher launcher(3'600'000);
+  launcher.close();
+  std::string said;
+  launcher.wait(said);
+  host_memory(new_host_memory()).remove();
+  EXPECT_TRUE(launcher.has_memory());
 }
 
 TEST(agent, gives_up_a_launcher_that_does_not_read_the_last_output) {
@@ -114,6 +134,7 @@ TEST(agent, gives_up_a_launcher_that_does_not_read_the_last_output) {
   const int status = launcher.wait(said);
   EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 1) << status;
   EXPECT_THAT(said, HasSubstr("trireme agent: the launcher does not read"));
+  EXPECT_TRUE(launcher.has_memory());
 }
 
 }  // namespace

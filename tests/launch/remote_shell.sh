@@ -4,6 +4,9 @@ host=$1
 shift
 case $host in
   unreachable) echo "connect to host unreachable port 22: No route to host" >&2; exit 255 ;;
+  reached_once)
+    [ -e "$REACHED_MARK" ] && { echo "connect to host reached_once port 22: No route to host" >&2; exit 255; }
+    true > "$REACHED_MARK" ;;
   silent) exec sleep 1000 ;;
   talkative) echo "Welcome! trireme-agent 0 is not installed here."; echo "Last login: yesterday" ;;
   surviving)

@@ -2,6 +2,8 @@
 // kernel, but neither arenas nor sockets.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <pty.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -197,6 +199,48 @@ TEST(several_hosts, an_interrupt_ends_all) {
   EXPECT_EQ(started.wait(), 128 + SIGINT);
   EXPECT_THAT(started.output(), HasSubstr("trireme: got signal 2 (Interrupt); the job is ended\n"));
   EXPECT_FALSE(started.anything_left());
+}
+
+// Nor does it run there when it answers in the end.
+TEST(several_hosts, an_end_does_not_wait_for_a_host_that_has_not_answered) {
+  launch_options options = on_hosts({"a", "silent"}, 2, {"ready"});
+  options.peer_timeout_s = 0;
+  launched_job started(options);
+  agent_of(started, "a");
+  kill(started.launcher(), SIGTERM);
+  EXPECT_EQ(started.wait(), 128 + SIGTERM);
+  started.wait_until_nothing_is_left();
+}
+
+// Only processes of the launcher's own host have the signal from the terminal.
+TEST(several_hosts, an_interrupt_from_the_terminal_reaches_all) {
+  launch_options options = on_hosts({"a", "b"}, 2, {});
+  options.command = {"/bin/sh", "-c", "trap 'echo heard; exit 0' INT; sleep 1000 & echo ready; wait"};
+  int terminal = -1;
+  const pid_t launcher = forkpty(&terminal, nullptr, nullptr, nullptr);
+  if (launcher == 0) _exit(launch(options));
+  std::string output;
+  const auto read_some = [&] {
+    char buffer[4096];
+    const ssize_t length = read(terminal, buffer, sizeof buffer);
+    output.append(buffer, static_cast<std::size_t>(std::max<ssize_t>(0, length)));
+    return length > 0;
+  };
+  const auto count = [&](const std::string& word) {
+    int found = 0;
+    for (std::size_t at = output.find(word); at != std::string::npos; at = output.find(word, at + 1)) ++found;
+    return found;
+  };
+  while (count("ready\r\n") < 2 && read_some()) {
+  }
+  ASSERT_EQ(write(terminal, "\x03", 1), 1);
+  while (read_some()) {
+  }
+  int status = 0;
+  waitpid(launcher, &status, 0);
+  EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 128 + SIGINT) << status;
+  EXPECT_EQ(count("heard\r\n"), 2) << output;
+  close(terminal);
 }
 
 TEST(several_hosts, one_that_is_not_heard_of_ends_the_job) {

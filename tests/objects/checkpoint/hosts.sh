@@ -49,6 +49,20 @@ wait $launcher
 [ $? -eq 143 ] || fail "the status after SIGTERM"
 nothing_left || fail "left after SIGTERM: $(memory)"
 
+# A host that cannot be reached any more when the job starts again.
+export REACHED_MARK=$place/reached
+"$trireme" run --survive --hosts a,reached_once,c -n 3 --pes 1 "$program" memory 1000000000 1 > "$place/output" 2>&1 &
+launcher=$!
+until_true '[ -n "$(memory)" ] && [ -e "$(memory)/last" ]'
+kill -9 "$(children_of "$(agent_of c)" | head -1)"
+until_true '[ $(starts) -ge 1 ]'
+grep -q 'host reached_once: cannot be reached: .*: No route to host' "$place/output" || fail "no line for the host"
+grep -q 'the job goes on from its last checkpoint (start 3)' "$place/output" || fail "not on the other hosts"
+kill -TERM $launcher
+wait $launcher
+[ $? -eq 143 ] || fail "the status after SIGTERM"
+nothing_left || fail "left after SIGTERM: $(memory)"
+
 # The same result as elsewhere, after a loss.
 expected=$("$program" --tri-pes=1 memory 3000 0 | grep result) || fail "the undisturbed run"
 start 3000
