@@ -114,6 +114,9 @@ void node_object::end_exclusive(sched::pe& here) {
     exclusion_->waiting.pop_front();
   }
   next.element = has_turn;
+  // Behind all that come before its priority, it would keep its turn from those among them that want one.
+  if ((next.flags & sched::envelope::has_priority) != 0 && next.block().urgency.level() > priority(0))
+    next.flags &= static_cast<std::uint8_t>(~sched::envelope::has_priority);
   try {
     here.send_to_node(here.job().process(), next);
   } catch (const std::exception& error) {  // no memory, and the turn would be lost

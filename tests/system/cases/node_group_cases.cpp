@@ -180,5 +180,45 @@ void node_group_messages_have_priorities() {
 }
 const case_entry priority_case{"node_group_messages_have_priorities", &node_group_messages_have_priorities};
 
+// An exclusive method whose priority is low has its turn, and one that comes before all others wants it.
+struct queued : nodegroup_member<queued> {
+  promise<void> gate;
+  int left = 0;
+  bool was_urgent = false;
+  task<> hold() {
+    future<void> opened;
+    gate = opened.get_promise();
+    co_await std::move(opened);
+  }
+  void open() { gate.set(); }
+  void low() {}
+  int urgent() {
+    was_urgent = true;
+    return left;
+  }
+  void again(node_ref<queued> self, int times) {
+    left = times;
+    if (times > 0 && !was_urgent) self.send<&queued::again>(self, times - 1);
+  }
+  bool is_there() const { return true; }
+  using exclusive_methods = methods<&queued::hold, &queued::low, &queued::urgent>;
+};
+void low_priorities_do_not_keep_a_turn() {
+  const auto listers = make_nodegroup<lister>();
+  const int others = pe_count() / process_count() - 1;
+  for (int i = 0; i < others; ++i) listers[this_process()].send<&lister::keep_a_pe>();
+  while (listers.local().waiting.load() < others) std::this_thread::yield();
+  const auto own = make_nodegroup<queued>()[this_process()];
+  own.send<&queued::hold>();
+  own.with(5).send<&queued::low>();
+  check(own.with(6).call<&queued::is_there>().get(), "low() waits for its turn now");
+  own.send<&queued::open>();
+  own.send<&queued::again>(own, 100'000);
+  const int left = own.with(-1).call<&queued::urgent>().get();
+  listers.local().is_open.store(true);
+  check(left > 0, "it had to wait for all messages without a priority");
+}
+const case_entry turn_case{"low_priorities_do_not_keep_a_turn", &low_priorities_do_not_keep_a_turn};
+
 }  // namespace
 }  // namespace tri::testing
