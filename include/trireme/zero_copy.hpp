@@ -17,6 +17,7 @@
 
 #include "trireme/detail/require_cxx20.hpp"
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <exception>
@@ -28,6 +29,7 @@
 #include <utility>
 
 #include "trireme/buffer.hpp"
+#include "trireme/detail/objects/ends_elsewhere.hpp"
 #include "trireme/future.hpp"
 
 #pragma GCC visibility push(default)
@@ -117,6 +119,10 @@ class incoming_memory {
   }
   void arrived_in(const void* staged, std::uint64_t bytes);
   std::uint64_t bytes() const { return bytes_; }
+  /// Its future has ended on another PE, and its memory may be gone. acquire: what the wire brought instead came then.
+  bool is_unwanted() const {
+    return target_.load(std::memory_order_acquire) == target::unwanted;  // pairs: incoming_memory.target
+  }
 
  protected:
   ~incoming_memory() = default;
@@ -124,25 +130,31 @@ class incoming_memory {
   void withdraw() noexcept {
     if (key_ != 0) withdraw_slowly();
   }
+  /// The same by another PE of the process, to which the future has gone; this stays in the table of its own.
+  void withdraw_elsewhere() noexcept;
   /// The job has ended.
   void abandon_transfer() { key_ = 0; }
   std::string describe_transfer() const;
   virtual void ended(std::exception_ptr error) = 0;
 
  private:
+  enum class target : std::uint8_t { wanted, being_written, unwanted };
   void withdraw_slowly() noexcept;
   bool read_here(sched::pe& here, zero_copy_reference& from);
 
   void* to_ = nullptr;
   std::uint64_t bytes_ = 0;
-  std::uint64_t key_ = 0;  // in the table of the PE, while it is under way; 0: it is not
-  std::uint32_t pe_ = 0;   // the sender's
+  std::uint64_t key_ = 0;         // in the table of the PE, while it is under way; 0: it is not
+  std::uint32_t pe_ = 0;          // the sender's
+  std::uint64_t posted_key_ = 0;  // the same key from the beginning on, for other PEs
+  std::atomic<target> target_{target::wanted};
 };
 
 /// Into memory of the receiver's.
-class incoming_span final : public result_state<void>, public incoming_memory {
+class incoming_span final : public result_state<void>, public incoming_memory, public ends_elsewhere {
  public:
   ~incoming_span() override { withdraw(); }
+  void future_ends() noexcept override { withdraw_elsewhere(); }
   std::string describe() const override { return describe_transfer(); }
   void abandon() override {
     abandon_transfer();
@@ -261,8 +273,8 @@ struct [[nodiscard]] exposure {
   future<void> reusable;
 };
 
-/// Exposes memory to the receiver of one message. It must stay as it is until `reusable` is ready or has ended. On a PE,
-/// which `reusable` belongs to. Throws arena::arena_exhausted.
+/// Exposes memory to the receiver of one message. It must stay as it is until `reusable` is ready or has ended. On a
+/// PE, which `reusable` belongs to. Throws arena::arena_exhausted.
 template <class T>
 exposure<std::remove_const_t<T>> expose(std::span<T> values) {
   objects::exposed made = objects::expose_memory(values.data(), values.size_bytes());

@@ -5,6 +5,8 @@
 #include <thread>
 #include <utility>
 
+#include "trireme/detail/objects/ends_elsewhere.hpp"
+
 namespace tri::objects {
 namespace {
 
@@ -89,6 +91,7 @@ bool is_ready_elsewhere(sched::pe& here, const result_base& result) {
 }
 
 void forget_elsewhere(sched::pe& here, int pe, result_table::name name, std::shared_ptr<result_base> result) {
+  if (auto* const at_once = dynamic_cast<ends_elsewhere*>(result.get())) at_once->future_ends();
   post(here, pe, forget_handler, std::move(result), {}, name);
 }
 

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <mutex>
 #include <new>
 #include <thread>
 #include <utility>
@@ -18,10 +19,10 @@
 namespace tri::objects {
 
 /// The state of the sender's future.
-class exposure_state final : public result_state<void> {
+class exposure_state final : public result_state<void>, public ends_elsewhere {
  public:
-  exposure_state(exposed_memories& table, const exposed_memory& memory)
-      : table_(&table), number_(memory.number), bytes_(memory.bytes) {}
+  exposure_state(exposed_memories& table, exposed_memory& memory)
+      : table_(&table), memory_(&memory), number_(memory.number), bytes_(memory.bytes) {}
   ~exposure_state() override {
     if (table_ != nullptr) table_->withdraw(number_);
   }
@@ -31,6 +32,16 @@ class exposure_state final : public result_state<void> {
   void abandon() override {
     table_ = nullptr;
     result_state<void>::abandon();
+  }
+  // As exposed_memories::withdraw, which its own PE calls when it destroys this.
+  void future_ends() noexcept override {
+    const std::lock_guard guard(lock_);
+    while (memory_ != nullptr && !memory_->use.withdraw()) wait_a_little(sched::this_pe());
+  }
+  /// Before the record goes.
+  void let_go_of_memory() {
+    const std::lock_guard guard(lock_);
+    memory_ = nullptr;
   }
   void exposure_ended(std::exception_ptr error) {
     table_ = nullptr;
@@ -42,6 +53,8 @@ class exposure_state final : public result_state<void> {
 
  private:
   exposed_memories* table_;  // null: the exposure has ended
+  std::mutex lock_;
+  exposed_memory* memory_;  // under the lock: another PE may have the future; null: the record is gone
   std::uint64_t number_;
   std::uint64_t bytes_;
 };
@@ -157,7 +170,7 @@ void data_deliver(sched::pe& here, sched::envelope& message) {
   const bool in_place = is_in_place(here, message);
   if (hears_from_receiver(here)) post_exposure_end(here, message.source, message.collection, exposure_end::received);
   incoming_memory* const transfer = pe_objects::of(here).exposed().take(message.element);
-  if (transfer == nullptr) return;
+  if (transfer == nullptr || transfer->is_unwanted()) return;
   if (!in_place)
     refuse_arguments(message, fmt::format("{} bytes came, {} were requested", bytes, transfer->bytes()).c_str());
   here.counters().zero_copy_bytes_received.add(bytes);
@@ -236,6 +249,13 @@ exposed_memories::exposure& exposed_memories::find(const sched::envelope& messag
   return found->second;
 }
 
+// The record goes. The future stays, wherever it is.
+void exposed_memories::forget(const exposure& over) {
+  if (over.waiting != nullptr) over.waiting->let_go_of_memory();
+  exposed_.erase(over.memory->number);
+  arena::release(over.memory);
+}
+
 void exposed_memories::ended(const sched::envelope& message, exposure_end how) {
   const exposure over = find(message);
   while (!over.memory->use.withdraw()) {
@@ -243,8 +263,7 @@ void exposed_memories::ended(const sched::envelope& message, exposure_end how) {
     wait_a_little(here_);  // for the wire
   }
   const std::uint64_t bytes = over.memory->bytes;
-  exposed_.erase(message.element);
-  arena::release(over.memory);
+  forget(over);
   if (over.waiting == nullptr) return;
   method_scope scope(pe_objects::of(here_));
   over.waiting->exposure_ended(
@@ -256,8 +275,7 @@ void exposed_memories::ended(const sched::envelope& message, exposure_end how) {
 void exposed_memories::requested(const sched::envelope& message, std::uint64_t key, int receiver) {
   const exposure which = find(message);
   if (!which.memory->use.begin_use()) {
-    exposed_.erase(message.element);
-    arena::release(which.memory);
+    forget(which);
     return post_number(here_, receiver, refusal_handler, key, static_cast<std::uint32_t>(here_.number()));
   }
   if (here_.job().is_on_own_host(receiver))

@@ -70,6 +70,7 @@ class exposed_memories {
     exposure_state* waiting;  // null: withdrawn
   };
   exposure& find(const sched::envelope& message);
+  void forget(const exposure& over);
   void send_to_host(const exposure& which, std::uint64_t key, int receiver);
   void send_staged(const exposure& which, std::uint64_t key, int receiver);
 

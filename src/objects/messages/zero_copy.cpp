@@ -6,6 +6,7 @@
 
 #include <cerrno>
 #include <cstring>
+#include <thread>
 
 #include "arena/arena.hpp"
 #include "arena/window.hpp"
@@ -112,7 +113,7 @@ void incoming_memory::begin(zero_copy_reference&& from, void* to) {
     return arrived();
   }
   if (from.is_readable_here(here) && read_here(here, from)) return;
-  key_ = pe_objects::of(here).exposed().expect(*this);
+  posted_key_ = key_ = pe_objects::of(here).exposed().expect(*this);
   if (!here.job().is_on_own_host(static_cast<int>(pe_)))
     static_cast<const sched::process_runtime&>(here.job()).wire()->posted().post(key_, to, bytes_);
   try {
@@ -157,8 +158,26 @@ void incoming_memory::arrived_in(const void* staged, std::uint64_t bytes) {
   if (bytes != bytes_)
     sched::this_pe().job().fail(
         fmt::format("PE {} sent {} bytes of exposed memory, {} were requested", pe_, bytes, bytes_));
-  std::memcpy(to_, staged, bytes);
+  target expected = target::wanted;
+  // relaxed: the memory was this PE's to write, unless the other one has withdrawn it
+  if (target_.compare_exchange_strong(expected, target::being_written, std::memory_order_relaxed)) {
+    std::memcpy(to_, staged, bytes);
+    // release: what was written comes before what the other PE does with the memory. pairs: incoming_memory.target
+    target_.store(target::wanted, std::memory_order_release);
+  }
   arrived();
+}
+
+// First against what comes as a message, then against the wire, which may be writing just now.
+void incoming_memory::withdraw_elsewhere() noexcept {
+  const sched::pe& here = sched::this_pe();
+  // acq_rel: see arrived_in and is_unwanted. pairs: incoming_memory.target
+  for (target expected = target::wanted;
+       !target_.compare_exchange_weak(expected, target::unwanted, std::memory_order_acq_rel, std::memory_order_relaxed);
+       expected = target::wanted)
+    std::this_thread::yield();
+  sched::wire_link* const wire = static_cast<const sched::process_runtime&>(here.job()).wire();
+  while (wire != nullptr && !wire->posted().withdraw(posted_key_)) wait_a_little(here);
 }
 
 void incoming_memory::withdraw_slowly() noexcept {

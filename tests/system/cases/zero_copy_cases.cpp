@@ -1,9 +1,13 @@
 // Zero-copy sends: what arrives, that nothing is copied on the way (by counters), and how both futures end when one of
 // the two sides goes away first.
+#include <algorithm>
 #include <array>
+#include <atomic>
 #include <memory>
 #include <numeric>
 #include <random>
+#include <string>
+#include <thread>
 #include <utility>
 
 #include "sched/process_runtime.hpp"
@@ -82,6 +86,35 @@ struct place : array_element<place, index<1>> {
     co_await *coming;
     co_return are_right(own, sender, own.size());
   }
+  // To those of another PE of the process: a future that was made on PE 0 ends there.
+  std::unique_ptr<exposure<double>> given;
+  void expose_own(element_ref<place> to, std::uint64_t size) {
+    own = values_of(0, size);
+    given = std::make_unique<exposure<double>>(expose(std::span<const double>(own)));
+    to.send<&place::keep>(std::move(given->memory));
+  }
+  void take_back(element_ref<place> from) {
+    given.reset();
+    std::ranges::fill(own, -2.0);
+    from.send<&place::note_receipt>();
+  }
+  task<> note_receipt();
+  void drop_coming_only() {
+    coming.reset();
+    std::ranges::fill(own, -3.0);
+    std::atomic_ref(*noted).store(1);
+  }
+  bool is_untouched() const {
+    return std::ranges::all_of(own, [](double value) { return value == -3.0; });
+  }
+  void hold(std::uint64_t flag) const {
+    const std::atomic_ref word(*reinterpret_cast<int*>(flag));
+    word.store(1);
+    while (word.load() == 1) std::this_thread::yield();
+  }
+  void tell(std::uint64_t flag) const { std::atomic_ref(*reinterpret_cast<int*>(flag)).store(3); }
+  static inline int* noted = nullptr;
+  static inline std::string said;
   void end() { erase_this(); }
   void go(int pe) { migrate_to(pe); }
   int where() { return this_pe(); }
@@ -90,6 +123,11 @@ struct place : array_element<place, index<1>> {
     archive(own, kept);
   }
 };
+
+task<> place::note_receipt() {
+  said = co_await receive_kept(0);
+  std::atomic_ref(*noted).store(1);
+}
 
 bool on_another_host(int pe) { return !sched::this_pe().job().is_on_own_host(pe); }
 bool has_wire() { return sched::this_pe().job().hosts() > 1; }
@@ -288,6 +326,59 @@ void zero_copy_ends_at_any_moment() {
   quiescence().get();
 }
 const case_entry any_moment_case{"zero_copy_ends_at_any_moment", &zero_copy_ends_at_any_moment};
+
+// Without running messages: PE 0 cannot hear that a future of its table has ended.
+void spin_until(int& word, int value) {
+  while (std::atomic_ref(word).load() != value) std::this_thread::yield();
+}
+
+// The sender's future has gone to another PE with its element. When it ends there the memory is the sender's again.
+void zero_copy_is_withdrawn_by_another_pe() {
+  if (pe_count() / process_count() < 2 || sched::this_pe().job().values().shuffle != 0) return;
+  int noted = 0;
+  place::noted = &noted;
+  const auto all = on_each_pe();
+  const auto sender = all(0), receiver = all(1);
+  sender.call<&place::expose_own>(receiver, 3000).get();
+  sender.send<&place::go>(1);
+  quiescence().get();
+  sender.send<&place::take_back>(receiver);
+  spin_until(noted, 1);
+  check(place::said.find("has withdrawn its memory of 24000 bytes") != std::string::npos, place::said);
+}
+const case_entry other_pe_case{"zero_copy_is_withdrawn_by_another_pe", &zero_copy_is_withdrawn_by_another_pe};
+
+// The same of the receiver's, while the data lies in the inbox of PE 0 already.
+void zero_copy_is_given_up_by_another_pe() {
+  const int of_process = pe_count() / process_count();
+  if (of_process < 2 || process_count() < 2 || sched::this_pe().job().values().shuffle != 0) return;
+  if (on_another_host(of_process) || sched::this_pe().job().values().kernel_copies) return;
+  int noted = 0;
+  place::noted = &noted;
+  buffer<int> flag(1);  // in the arena
+  int& word = flag[0];
+  word = 0;
+  const auto address = reinterpret_cast<std::uint64_t>(&word);
+  const auto all = on_each_pe();
+  const auto sender = all(of_process), receiver = all(0);
+  sender.call<&place::expose_own>(receiver, 3000).get();
+  check_equal(receiver.call<&place::kept_size>().get(), 3000U);
+  sender.send<&place::hold>(address);
+  spin_until(word, 1);
+  receiver.send<&place::begin_kept>();
+  receiver.send<&place::go>(1);
+  while (receiver.call<&place::where>().get() != 1) {
+  }
+  check_equal(receiver.call<&place::where>().get(), 1);  // PE 0, too, knows the way: what it sends goes out at once
+  sender.send<&place::tell>(address);
+  std::atomic_ref(word).store(2);
+  spin_until(word, 3);
+  receiver.send<&place::drop_coming_only>();
+  spin_until(noted, 1);
+  quiescence().get();
+  check(receiver.call<&place::is_untouched>().get(), "memory was written after the future had ended");
+}
+const case_entry given_up_case{"zero_copy_is_given_up_by_another_pe", &zero_copy_is_given_up_by_another_pe};
 
 // The job ends with transfers under way, references in messages and in elements, and futures of both sides.
 void only_zero_copy_at_the_end() {
