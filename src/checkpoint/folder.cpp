@@ -1,6 +1,5 @@
 #include "checkpoint/folder.hpp"
 
-#include <dirent.h>
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/file.h>
@@ -11,10 +10,10 @@
 #include <charconv>
 #include <cstring>
 #include <exception>
-#include <memory>
 #include <utility>
 #include <vector>
 
+#include "os/folder.hpp"
 #include "os/hash.hpp"
 #include "os/output_file.hpp"
 #include "os/packet_socket.hpp"
@@ -41,17 +40,9 @@ std::optional<std::uint64_t> number_of_states(std::string_view name) {
   return number;
 }
 
-std::vector<std::string> names_in(const std::string& folder) {
-  const std::unique_ptr<DIR, int (*)(DIR*)> open(opendir(folder.c_str()), &closedir);
-  std::vector<std::string> names;
-  if (open == nullptr) return names;
-  while (const dirent* const entry = readdir(open.get())) names.emplace_back(entry->d_name);
-  return names;
-}
-
 // Only what a checkpoint puts there: a file of the user's keeps its folder.
 void remove_states(const std::string& states) {
-  for (const std::string& name : names_in(states))
+  for (const std::string& name : os::names_in(states))
     if (name == "job" || name.starts_with(pe_prefix)) unlink(fmt::format("{}/{}", states, name).c_str());
   rmdir(states.c_str());
 }
@@ -72,7 +63,7 @@ std::string path_of_job(const std::string& states) { return states + "/job"; }
 
 // What has no number stays: remove_states() comes afterwards.
 void remove_share_of_states(const std::string& states, int share, int shares) {
-  for (const std::string& name : names_in(states)) {
+  for (const std::string& name : os::names_in(states)) {
     int pe = 0;
     if (!name.starts_with(pe_prefix)) continue;
     const char* const end = name.data() + name.size();
@@ -150,7 +141,7 @@ void unfinished_checkpoint::remove_replaced() const { remove_states_but(name_); 
 
 std::vector<std::string> unfinished_checkpoint::states_but(const std::string& kept) const {
   std::vector<std::string> paths;
-  for (const std::string& name : names_in(folder_))
+  for (const std::string& name : os::names_in(folder_))
     if (name != kept && number_of_states(name)) paths.push_back(folder_ + "/" + name);
   return paths;
 }

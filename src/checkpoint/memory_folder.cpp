@@ -1,6 +1,5 @@
 #include "checkpoint/memory_folder.hpp"
 
-#include <dirent.h>
 #include <fmt/format.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -10,12 +9,11 @@
 #include <charconv>
 #include <cstring>
 #include <exception>
-#include <filesystem>
-#include <memory>
 #include <optional>
 #include <string_view>
 
 #include "checkpoint/state_file.hpp"
+#include "os/folder.hpp"
 #include "os/output_file.hpp"
 #include "os/text_file.hpp"
 
@@ -36,19 +34,11 @@ void make_folder(const std::string& path) {
     throw checkpoint_error(fmt::format("{}: cannot be made: {}", path, std::strerror(errno)));
 }
 
-std::vector<std::string> names_in(const std::string& folder) {
-  const std::unique_ptr<DIR, int (*)(DIR*)> open(opendir(folder.c_str()), &closedir);
-  std::vector<std::string> names;
-  if (open == nullptr) return names;
-  while (const dirent* const entry = readdir(open.get())) names.emplace_back(entry->d_name);
-  return names;
-}
-
 /// Folders of hosts.
 std::vector<std::string> memories_in(const std::string& survival_folder) {
   std::vector<std::string> paths;
-  for (const std::string& name : names_in(survival_folder))
-    if (name.starts_with(host_prefix)) paths.push_back(survival_folder + "/" + name);
+  for (const std::string& name : os::names_in(survival_folder))
+    if (name.starts_with(host_prefix)) paths.push_back(fmt::format("{}/{}", survival_folder, name));
   return paths;
 }
 
@@ -77,19 +67,14 @@ std::optional<manifest> manifest_in(const std::string& slot) {
 }
 
 void list_slot(const std::string& folder, int slot, held_memory& found) {
-  for (const std::string& name : names_in(folder)) {
-    const std::string path = folder + "/" + name;
+  for (const std::string& name : os::names_in(folder)) {
+    const std::string path = fmt::format("{}/{}", folder, name);
     struct stat entry {};
     if (!name.starts_with("pe-") || stat(path.c_str(), &entry) != 0) continue;
     if (const std::optional<file_identity> identity = identity_of_file(path))
       found.files.push_back({path, slot, identity->token, identity->part, static_cast<std::uint64_t>(entry.st_size)});
   }
   if (manifest_in(folder)) found.manifests.push_back({slot, text_in(path_of_manifest(folder)), folder + "/job"});
-}
-
-void remove_all(const std::string& path) {
-  std::error_code ignored;
-  std::filesystem::remove_all(path, ignored);
 }
 
 }  // namespace
@@ -124,9 +109,9 @@ held_memory list_memory(const std::string& survival_folder) {
 void count_generation(const std::string& slot, const manifest& contents, const std::string& job) {
   write(slot + "/job", job);
   write(path_of_manifest(slot), text_of(contents));
-  for (const std::string& name : names_in(slot)) {
+  for (const std::string& name : os::names_in(slot)) {
     if (!name.starts_with("pe-")) continue;
-    const std::string path = slot + "/" + name;
+    const std::string path = fmt::format("{}/{}", slot, name);
     const std::optional<file_identity> identity = identity_of_file(path);
     if (!identity || identity->token != contents.token) unlink(path.c_str());
   }
@@ -144,7 +129,7 @@ void lose_memory_of(const std::string& survival_folder, int process) {
     const auto [after, error] = std::from_chars(text.data(), end, first);
     if (error != std::errc() || after == end) continue;
     if (std::from_chars(after + 1, end, count).ec != std::errc()) continue;
-    if (process >= first && process < first + count) remove_all(memory);
+    if (process >= first && process < first + count) os::remove_tree(memory);
   }
 }
 
@@ -155,7 +140,7 @@ void remove_outdated(const std::string& survival_folder, std::uint64_t token) {
       const std::optional<manifest> found = manifest_in(fmt::format("{}/slot-{}", memory, slot));
       is_used = is_used || (found && found->token == token);
     }
-    if (!is_used) remove_all(memory);
+    if (!is_used) os::remove_tree(memory);
   }
 }
 

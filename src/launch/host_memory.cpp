@@ -1,6 +1,5 @@
 #include "launch/host_memory.hpp"
 
-#include <dirent.h>
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <poll.h>
@@ -13,14 +12,13 @@
 #include <cstring>
 #include <ctime>
 #include <exception>
-#include <filesystem>
-#include <memory>
 #include <stdexcept>
 #include <utility>
 
 #include "checkpoint/survival_files.hpp"
 #include "os/child_process.hpp"
 #include "os/clock.hpp"
+#include "os/folder.hpp"
 #include "os/packet_socket.hpp"
 
 namespace tri::launch {
@@ -28,37 +26,17 @@ namespace {
 
 constexpr std::string_view place = "/dev/shm/", prefix = "trireme-memory-";
 
-os::unique_fd open_own(const std::string& path) {
-  os::unique_fd folder(open(path.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
-  struct stat entry {};
-  if (!folder || fstat(folder.get(), &entry) != 0 || entry.st_uid != geteuid()) return {};
-  return folder;
-}
-
-void remove_all(const std::string& path) {
-  std::error_code ignored;
-  std::filesystem::remove_all(path, ignored);
-}
-
 // Between two starts of a job nothing holds the lock, but that takes seconds.
 void remove_left() {
   constexpr std::time_t oldest_s = 3600;
-  const std::unique_ptr<DIR, int (*)(DIR*)> all(opendir(std::string(place).c_str()), &closedir);
-  if (all == nullptr) return;
-  while (const dirent* const entry = readdir(all.get())) {
-    if (!std::string_view(entry->d_name).starts_with(prefix)) continue;
-    const std::string path = fmt::format("{}{}", place, entry->d_name);
-    const os::unique_fd folder = open_own(path);
+  for (const std::string& name : os::names_in(std::string(place))) {
+    if (!name.starts_with(prefix)) continue;
+    const std::string path = fmt::format("{}{}", place, name);
+    const os::unique_fd folder = os::open_own_folder(path);
     struct stat found {};
     if (!folder || fstat(folder.get(), &found) != 0 || std::time(nullptr) - found.st_mtime < oldest_s) continue;
-    if (flock(folder.get(), LOCK_EX | LOCK_NB) == 0) remove_all(path);
+    if (flock(folder.get(), LOCK_EX | LOCK_NB) == 0) os::remove_tree(path);
   }
-}
-
-std::string quoted(const std::string& text) {
-  std::string made = "'";
-  for (const char each : text) made += each == '\'' ? std::string("'\\''") : std::string(1, each);
-  return made + "'";
 }
 
 }  // namespace
@@ -75,7 +53,7 @@ host_memory::host_memory(std::string path) : path_(std::move(path)) {
   remove_left();
   if (mkdir(path_.c_str(), 0700) != 0 && errno != EEXIST)
     throw std::runtime_error(fmt::format("{}: cannot be made: {}", path_, std::strerror(errno)));
-  lock_ = open_own(path_);
+  lock_ = os::open_own_folder(path_);
   if (!lock_) throw std::runtime_error(fmt::format("{}: is not a folder of this user", path_));
   flock(lock_.get(), LOCK_SH | LOCK_NB);
   futimens(lock_.get(), nullptr);  // in use now
@@ -88,14 +66,14 @@ std::uint64_t host_memory::last_checkpoint() const {
 
 void host_memory::is_left() const { futimens(lock_.get(), nullptr); }
 
-void host_memory::remove() { remove_all(path_); }
+void host_memory::remove() { os::remove_tree(path_); }
 
 void forget_host_memory(const std::string& path) {
-  if (host_memory::is_one(path) && open_own(path)) remove_all(path);
+  if (host_memory::is_one(path) && os::open_own_folder(path)) os::remove_tree(path);
 }
 
 void forget_on_hosts(const std::vector<std::string>& remote_shell, const std::string& agent,
-                     const std::vector<std::string>& hosts, const std::string& path) {
+                     const std::vector<std::string>& hosts, const std::string& path, const sigset_t& signal_mask) {
   constexpr std::int64_t timeout_ns = 5'000'000'000;
   const os::unique_fd nothing(open("/dev/null", O_RDWR | O_CLOEXEC));
   std::vector<pid_t> shells;
@@ -103,8 +81,10 @@ void forget_on_hosts(const std::vector<std::string>& remote_shell, const std::st
     os::start_request request;
     request.arguments = remote_shell;
     request.arguments.push_back(host);
-    request.arguments.push_back(fmt::format("exec {} agent --forget {}", quoted(agent), quoted(path)));
+    request.arguments.push_back(
+        fmt::format("exec {} agent --forget {}", os::shell_quoted(agent), os::shell_quoted(path)));
     request.input = request.output = request.error = nothing.get();
+    request.signal_mask = signal_mask;
     try {
       shells.push_back(start_program(request));
     } catch (const std::exception&) {  // the host's memory stays until a later agent comes

@@ -4,6 +4,8 @@
 // later agent. One thread.
 #pragma once
 
+#include <signal.h>
+
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -34,8 +36,9 @@ class host_memory {
 
 /// `trireme agent --forget PATH`, at the end of the job. Nothing for other paths, and for folders of other users.
 void forget_host_memory(const std::string& path);
-/// Does that on all hosts, through the remote shell; those that do not answer soon are left alone.
+/// Does that on all hosts, through the remote shell; those that do not answer soon are left alone. `signal_mask`: what
+/// the shells are to have blocked.
 void forget_on_hosts(const std::vector<std::string>& remote_shell, const std::string& agent,
-                     const std::vector<std::string>& hosts, const std::string& path);
+                     const std::vector<std::string>& hosts, const std::string& path, const sigset_t& signal_mask);
 
 }  // namespace tri::launch

@@ -11,11 +11,11 @@
 #include <cerrno>
 #include <csignal>
 #include <cstddef>
-#include <filesystem>
 #include <system_error>
 
 #include "config/configuration.hpp"
 #include "os/child_process.hpp"
+#include "os/folder.hpp"
 #include "os/process_tree.hpp"
 
 namespace tri::launch {
@@ -26,21 +26,13 @@ constexpr int most_accepted_at_once = 64;
 // While a process is started: its three streams, the pipe that reports success, and files that the C library opens.
 constexpr std::size_t files_of_a_start = 12;
 
-std::size_t open_files() {
-  std::error_code error;
-  std::size_t count = 0;
-  for (std::filesystem::directory_iterator each("/proc/self/fd", error), end; !error && each != end;
-       each.increment(error))
-    ++count;
-  return count;
-}
-
 // Said before anything runs: later a process would wait for an answer that we cannot receive.
 void check_limit_of_files(int processes, bool capture_output) {
   rlimit limit{};
   if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
   const std::size_t for_each = capture_output ? 4 : 2;  // its socket and its arena, and two pipes
-  const std::size_t needed = open_files() + files_of_a_start + for_each * static_cast<std::size_t>(processes);
+  const std::size_t needed =
+      os::names_in("/proc/self/fd").size() + files_of_a_start + for_each * static_cast<std::size_t>(processes);
   if (limit.rlim_cur >= needed) return;
   throw os::start_error(fmt::format(
       "{} process{} of a job need {} open files here, but the limit is {} (ulimit -n, which cannot be raised "

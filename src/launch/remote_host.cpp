@@ -22,13 +22,6 @@ std::string new_token() {
   return fmt::format("{:08x}{:08x}{:08x}{:08x}", random(), random(), random(), random());
 }
 
-// For the shell of the other host.
-std::string quoted(const std::string& text) {
-  std::string made = "'";
-  for (const char each : text) made += each == '\'' ? std::string("'\\''") : std::string(1, each);
-  return made + "'";
-}
-
 std::string bytes_of(const boot::bootstrap_message& message) {
   const std::vector<std::byte> bytes = encode(message);
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
@@ -53,7 +46,7 @@ remote_host::remote_host(const remote_job& job, const launcher_mode& mode, proce
   os::start_request request;
   request.arguments = job_.shell;
   request.arguments.push_back(job_.host);
-  request.arguments.push_back(fmt::format("exec {} agent", quoted(job_.agent)));
+  request.arguments.push_back(fmt::format("exec {} agent", os::shell_quoted(job_.agent)));
   request.input = to_agent.read.get();
   request.output = from_agent.write.get();
   request.error = errors.write.get();

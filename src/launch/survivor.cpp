@@ -1,6 +1,5 @@
 #include "launch/survivor.hpp"
 
-#include <dirent.h>
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/file.h>
@@ -17,7 +16,6 @@
 #include <exception>
 #include <filesystem>
 #include <initializer_list>
-#include <memory>
 #include <optional>
 #include <set>
 #include <stdexcept>
@@ -29,6 +27,7 @@
 #include "launch/host_memory.hpp"
 #include "launch/survival.hpp"
 #include "os/clock.hpp"
+#include "os/folder.hpp"
 #include "os/text_file.hpp"
 #include "os/unique_fd.hpp"
 
@@ -42,34 +41,20 @@ constexpr const char* memory = "/dev/shm";
 std::string prefix_of_user() { return fmt::format("trireme-survive-{}-", geteuid()); }
 std::string path_for(int launcher) { return fmt::format("{}/{}{}", memory, prefix_of_user(), launcher); }
 
-os::unique_fd open_own_folder(const std::string& path) {
-  os::unique_fd folder(open(path.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
-  struct stat entry {};
-  if (!folder || fstat(folder.get(), &entry) != 0 || entry.st_uid != geteuid()) return {};
-  return folder;
-}
-
 /// Jobs to whose hosts no request comes.
 std::string path_of_mark(const std::string& own_folder) { return own_folder + "/without-resize"; }
 void mark_without_resize(const std::string& own_folder) {
   const os::unique_fd made(open(path_of_mark(own_folder).c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0600));
 }
 
-void remove_all(const std::string& path) {
-  std::error_code ignored;
-  std::filesystem::remove_all(path, ignored);
-}
-
 // What launchers of this user have left that were killed. The kernel has given up their locks.
 void remove_left() {
-  const std::unique_ptr<DIR, int (*)(DIR*)> all(opendir(memory), &closedir);
-  if (all == nullptr) return;
   const std::string prefix = prefix_of_user();
-  while (const dirent* const entry = readdir(all.get())) {
-    if (!std::string_view(entry->d_name).starts_with(prefix)) continue;
-    const std::string path = fmt::format("{}/{}", memory, entry->d_name);
-    const os::unique_fd folder = open_own_folder(path);
-    if (folder && flock(folder.get(), LOCK_EX | LOCK_NB) == 0) remove_all(path);
+  for (const std::string& name : os::names_in(memory)) {
+    if (!name.starts_with(prefix)) continue;
+    const std::string path = fmt::format("{}/{}", memory, name);
+    const os::unique_fd folder = os::open_own_folder(path);
+    if (folder && flock(folder.get(), LOCK_EX | LOCK_NB) == 0) os::remove_tree(path);
   }
 }
 
@@ -78,7 +63,7 @@ os::unique_fd make_locked(const std::string& path) {
   constexpr int most_attempts = 10;
   for (int attempt = 0; attempt < most_attempts; ++attempt) {
     if (mkdir(path.c_str(), 0700) != 0) break;
-    os::unique_fd folder = open_own_folder(path);
+    os::unique_fd folder = os::open_own_folder(path);
     struct stat locked {};
     struct stat there {};
     if (folder && flock(folder.get(), LOCK_EX | LOCK_NB) == 0 && fstat(folder.get(), &locked) == 0 &&
@@ -101,13 +86,13 @@ class own_folder {
     if (!error) std::filesystem::create_directory_symlink(shared_, path_ + "/elsewhere", error);
     if (error) {
       const std::string why = fmt::format("{}: cannot be made: {}", shared_, error.message());
-      remove_all(path_);
+      os::remove_tree(path_);
       throw std::runtime_error(why);
     }
   }
   ~own_folder() {
-    remove_all(shared_);
-    remove_all(path_);
+    os::remove_tree(shared_);
+    os::remove_tree(path_);
   }
   own_folder(const own_folder&) = delete;
   own_folder& operator=(const own_folder&) = delete;
@@ -167,12 +152,17 @@ void request_from_file(const std::string& survival_folder, const std::string& pa
   }
 }
 
-/// They go with the job.
+/// They go with the job. The shells that remove them have the signal mask of the job's processes, for nobody unblocks
+/// our signals in them.
 class memories_of_hosts {
  public:
-  memories_of_hosts(const launch_options& options, std::string path)
-      : shell_(options.remote_shell), agent_(options.agent), hosts_(options.hosts), path_(std::move(path)) {}
-  ~memories_of_hosts() { forget_on_hosts(shell_, agent_, hosts_, path_); }
+  memories_of_hosts(const launch_options& options, std::string path, const sigset_t& signal_mask)
+      : shell_(options.remote_shell),
+        agent_(options.agent),
+        hosts_(options.hosts),
+        path_(std::move(path)),
+        signal_mask_(signal_mask) {}
+  ~memories_of_hosts() { forget_on_hosts(shell_, agent_, hosts_, path_, signal_mask_); }
   memories_of_hosts(const memories_of_hosts&) = delete;
   memories_of_hosts& operator=(const memories_of_hosts&) = delete;
 
@@ -181,6 +171,7 @@ class memories_of_hosts {
   const std::string agent_;
   const std::vector<std::string> hosts_;
   const std::string path_;
+  const sigset_t signal_mask_;
 };
 
 // Each emulated host needs a process.
@@ -204,7 +195,7 @@ int launch_surviving(launch_options options, const survival_options& how) {
   }
   const bool has_memories = !options.hosts.empty() && how.folder.empty();
   const std::string states = has_memories ? new_host_memory() : own.path();
-  const memories_of_hosts memories(has_memories ? options : launch_options{}, states);
+  const memories_of_hosts memories(has_memories ? options : launch_options{}, states, between_lives.before());
   if (has_memories) mark_without_resize(own.path());
   options.environment.emplace_back("TRIREME_SURVIVE", states);
   survival fate(options.processes, static_cast<int>(options.hosts.size()), how.after_loss);
@@ -248,7 +239,7 @@ int launch_surviving(launch_options options, const survival_options& how) {
 
 void resize_job(int launcher, int processes) {
   const std::string path = path_for(launcher);
-  const os::unique_fd folder = open_own_folder(path);
+  const os::unique_fd folder = os::open_own_folder(path);
   // Who gets the lock has found what a killed launcher has left.
   if (!folder || flock(folder.get(), LOCK_SH | LOCK_NB) == 0)
     throw std::runtime_error(fmt::format(

@@ -13,7 +13,6 @@
 #include <cerrno>
 #include <csignal>
 #include <cstdlib>
-#include <string_view>
 #include <system_error>
 
 namespace tri::os {
@@ -113,6 +112,17 @@ bool has_program(const std::string& name) {
   } catch (const start_error&) {
     return false;
   }
+}
+
+std::string shell_quoted(std::string_view text) {
+  std::string made = "'";
+  for (const char each : text) {
+    if (each == '\'')
+      made += "'\\''";
+    else
+      made += each;
+  }
+  return made + "'";
 }
 
 // Entries of the same name must not be there twice: the loader would take the last of two, the C library the first.

@@ -11,6 +11,7 @@
 #include <optional>
 #include <stdexcept>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "os/unique_fd.hpp"
@@ -29,6 +30,9 @@ std::string find_program(const std::string& name);
 
 /// Whether find_program() finds it.
 bool has_program(const std::string& name);
+
+/// A text as one word of a POSIX shell, such as the one that a remote shell starts.
+std::string shell_quoted(std::string_view text);
 
 /// Our environment with these entries ("NAME=value"), which come first, in place of its own of the same names.
 std::vector<std::string> environment_with(std::vector<std::string> entries);

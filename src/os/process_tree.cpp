@@ -1,6 +1,5 @@
 #include "os/process_tree.hpp"
 
-#include <dirent.h>
 #include <fmt/format.h>
 #include <poll.h>
 #include <sys/wait.h>
@@ -11,11 +10,11 @@
 #include <cstdlib>
 #include <fstream>
 #include <map>
-#include <memory>
 #include <sstream>
-#include <string_view>
+#include <string>
 
 #include "os/clock.hpp"
+#include "os/folder.hpp"
 
 namespace tri::os {
 namespace {
@@ -46,10 +45,7 @@ bool read_stat(pid_t pid, parent_and_state& into) {
 
 std::map<pid_t, std::vector<pid_t>> living_children() {
   std::map<pid_t, std::vector<pid_t>> children;
-  const std::unique_ptr<DIR, int (*)(DIR*)> folder(opendir("/proc"), closedir);
-  if (!folder) return children;
-  for (const dirent* entry = nullptr; (entry = readdir(folder.get())) != nullptr;) {
-    const std::string_view name = entry->d_name;
+  for (const std::string& name : names_in("/proc")) {
     pid_t pid = 0;
     const auto [end, error] = std::from_chars(name.data(), name.data() + name.size(), pid);
     parent_and_state found{};

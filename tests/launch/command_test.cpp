@@ -2,6 +2,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <filesystem>
+#include <fstream>
 #include <nlohmann/json.hpp>
 #include <string>
 
@@ -9,6 +11,8 @@
 
 namespace {
 
+using ::testing::AllOf;
+using ::testing::EndsWith;
 using ::testing::HasSubstr;
 using ::testing::StartsWith;
 
@@ -237,6 +241,27 @@ TEST(command, run_starts_agents_on_hosts) {
   EXPECT_THAT(missing.output, HasSubstr("trireme run: cannot start on host unreachable: "));
   EXPECT_THAT(missing.output,
               HasSubstr("exited with status 255: connect to host unreachable port 22: No route to host\n"));
+}
+
+// The launcher blocks signals from one life of the job to the next. Remote shells that it starts do not inherit that.
+TEST(command, remote_shells_of_a_surviving_job_have_no_signals_blocked) {
+  const tri::testing::temporary_folder folder;
+  const std::string shell = folder.path() / "shell";
+  tri::testing::write_file(
+      shell, "#!/bin/sh\nshift\necho \"$(grep SigBlk /proc/self/status) for $*\" >> log\nexec sh -c \"$*\"\n");
+  std::filesystem::permissions(shell, std::filesystem::perms(0755));
+  const result job = tri::testing::run_command(folder.path(), "grep SigBlk /proc/self/status > own; " TRIREME_COMMAND
+                                                              " run --survive --hosts a -n 1 --rsh " +
+                                                                  shell + " true");
+  EXPECT_EQ(job.status, 0) << job.errors;
+  std::ifstream log(folder.path() / "log");
+  std::string own = tri::testing::contents_of(folder.path() / "own");
+  own.pop_back();
+  std::string agent, removal;
+  std::getline(log, agent);
+  std::getline(log, removal);
+  EXPECT_THAT(agent, AllOf(StartsWith(own), EndsWith(" agent")));
+  EXPECT_THAT(removal, AllOf(StartsWith(own), HasSubstr(" agent --forget '/dev/shm/trireme-memory-")));
 }
 
 TEST(command, wrong_hosts_are_explained) {

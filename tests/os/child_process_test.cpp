@@ -54,6 +54,13 @@ TEST(find_program, says_why_there_is_none) {
   EXPECT_FALSE(has_program("no-such-program"));
 }
 
+TEST(shell_quoted, is_one_word_for_a_shell) {
+  EXPECT_EQ(shell_quoted("plain"), "'plain'");
+  EXPECT_EQ(shell_quoted(""), "''");
+  for (const std::string text : {"", "two words", "it's '' here", "$HOME `ls` \\ \" * ? ~ ; & | # !", "two\nlines"})
+    EXPECT_EQ(run_program(shell("printf '<%s>' " + shell_quoted(text))).output, "<" + text + ">");
+}
+
 TEST(environment, of_ours_gives_way_to_what_is_named) {
   setenv("TRIREME_TEST_A", "ours", 1);
   setenv("TRIREME_TEST_AB", "ours", 1);
