@@ -3,11 +3,12 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <algorithm>
 #include <mutex>
 #include <stdexcept>
+#include <utility>
 
 #include "balance/strategies/strategies.hpp"
+#include "config/given_name.hpp"
 #include "config/suggestion.hpp"
 
 namespace tri::balancing {
@@ -36,13 +37,6 @@ strategy_list& everything() {
   return *list;
 }
 
-bool can_be_a_name(std::string_view name) {
-  const auto is_letter = [](char c) { return c >= 'a' && c <= 'z'; };
-  return !name.empty() && is_letter(name.front()) && name != "all" &&
-         std::all_of(name.begin(), name.end(),
-                     [&](char c) { return is_letter(c) || (c >= '0' && c <= '9') || c == '-' || c == '_'; });
-}
-
 void check_options(const strategy_options& options) {
   const auto between = [](const char* name, double value, double least, double most) {
     if (!(value >= least && value <= most))
@@ -57,10 +51,8 @@ void check_options(const strategy_options& options) {
 }  // namespace
 
 void add_strategy(strategy added) {
-  if (!can_be_a_name(added.name))
-    throw std::invalid_argument(fmt::format(
-        "strategy '{}': a name has lower-case letters, digits, - and _, begins with a letter, and is not 'all'",
-        added.name));
+  if (!config::can_be_a_name(added.name) || added.name == "all")
+    throw std::invalid_argument(fmt::format("strategy '{}': {}, and is not 'all'", added.name, config::rule_of_names));
   if (!added.decide) throw std::invalid_argument(fmt::format("strategy '{}' has no function", added.name));
   strategy_list& list = everything();
   const std::lock_guard lock(list.mutex);

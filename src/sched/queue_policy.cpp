@@ -2,11 +2,12 @@
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <algorithm>
+
 #include <mutex>
 #include <stdexcept>
 #include <utility>
 
+#include "config/given_name.hpp"
 #include "config/suggestion.hpp"
 #include "sched/wanted_queue_policy.hpp"
 
@@ -27,19 +28,11 @@ policy_list& everything() {
   return *list;
 }
 
-bool can_be_a_name(std::string_view name) {
-  const auto is_letter = [](char c) { return c >= 'a' && c <= 'z'; };
-  return !name.empty() && is_letter(name.front()) && std::all_of(name.begin(), name.end(), [&](char c) {
-    return is_letter(c) || (c >= '0' && c <= '9') || c == '-' || c == '_';
-  });
-}
-
 }  // namespace
 
 void add_queue_policy(queue_policy added) {
-  if (!can_be_a_name(added.name))
-    throw std::invalid_argument(fmt::format(
-        "queue policy '{}': a name has lower-case letters, digits, - and _, and begins with a letter", added.name));
+  if (!config::can_be_a_name(added.name))
+    throw std::invalid_argument(fmt::format("queue policy '{}': {}", added.name, config::rule_of_names));
   if (!added.order) throw std::invalid_argument(fmt::format("queue policy '{}' has no function", added.name));
   policy_list& list = everything();
   const std::lock_guard lock(list.mutex);

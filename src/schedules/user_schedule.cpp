@@ -8,6 +8,7 @@
 #include <numeric>
 #include <stdexcept>
 
+#include "config/given_name.hpp"
 #include "trireme/detail/schedules/loop_schedule.hpp"
 
 namespace tri::schedules {
@@ -44,13 +45,6 @@ const with_values& numbered(std::uint32_t number) {
   if (number >= list.numbered.size())
     throw std::invalid_argument(fmt::format("loop schedule: there is no user schedule number {}", number));
   return list.numbered[number];
-}
-
-bool can_be_a_name(std::string_view name) {
-  const auto letter = [](char c) { return c >= 'a' && c <= 'z'; };
-  return !name.empty() && letter(name.front()) && std::all_of(name.begin(), name.end(), [&](char c) {
-    return letter(c) || (c >= '0' && c <= '9') || c == '-' || c == '_';
-  });
 }
 
 std::string owner_of(const loop_plan::chunk& one) {
@@ -181,11 +175,10 @@ void lay_out_user_schedule(loop_layout& layout, std::uint32_t number, std::uint6
 namespace tri {
 
 void add_schedule(const std::string& name, plan_function plan, plan_again again) {
-  const auto refuse = [&](const std::string& why) {
+  const auto refuse = [&](std::string_view why) {
     throw std::invalid_argument(fmt::format("add_schedule('{}'): {}", name, why));
   };
-  if (!schedules::can_be_a_name(name))
-    refuse("a name has lower case letters, digits, '-' and '_', and begins with a letter");
+  if (!config::can_be_a_name(name)) refuse(config::rule_of_names);
   if (!plan) refuse("there is no function");
   const std::vector<std::string> known = schedules::schedule_names();
   if (std::find(known.begin(), known.end(), name) != known.end()) refuse("there is a schedule of this name already");

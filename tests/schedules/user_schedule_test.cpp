@@ -127,9 +127,11 @@ TEST(user_schedule, names_are_checked) {
   };
   EXPECT_THAT(refused("static", plan), HasSubstr("add_schedule('static'): there is a schedule of this name already"));
   EXPECT_THAT(refused("mirrored", plan), HasSubstr("already"));
-  EXPECT_THAT(refused("Mine", plan), HasSubstr("lower case letters"));
-  EXPECT_THAT(refused("a,b", plan), HasSubstr("lower case letters"));
-  EXPECT_THAT(refused("", plan), HasSubstr("lower case letters"));
+  EXPECT_THAT(refused("Mine", plan),
+              HasSubstr("a name has lower-case letters, digits, - and _, and begins with a letter"));
+  EXPECT_THAT(refused("a,b", plan),
+              HasSubstr("a name has lower-case letters, digits, - and _, and begins with a letter"));
+  EXPECT_THAT(refused("", plan), HasSubstr("a name has lower-case letters, digits, - and _, and begins with a letter"));
   EXPECT_THAT(refused("void", nullptr), HasSubstr("there is no function"));
 }
 
