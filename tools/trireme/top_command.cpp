@@ -64,11 +64,6 @@ struct request {
   std::uint16_t port = 0;  // 0: any
 };
 
-std::optional<live::job_kind> kind_of(const request& wanted) {
-  if (wanted.kind.empty()) return std::nullopt;
-  return wanted.kind == "mpi" ? live::job_kind::mpi : live::job_kind::objects;
-}
-
 int list(const found_jobs& found, bool as_json) {
   for (const std::string& each : found.problems) fmt::print(stderr, "trireme top: {}\n", each);
   if (as_json)
@@ -82,7 +77,7 @@ int list(const found_jobs& found, bool as_json) {
 
 // Null: the reason is printed.
 std::unique_ptr<job_watch> only_job(const request& wanted) {
-  found_jobs found = find_jobs(kind_of(wanted));
+  found_jobs found = find_jobs(kind_named(wanted.kind));
   const std::vector<pid_t> launchers = find_launchers();
   const bool one_launcher = launchers.size() == 1 && std::all_of(found.jobs.begin(), found.jobs.end(), [&](auto& job) {
                               return is_started_by(job, launchers.front());
@@ -124,11 +119,12 @@ int print(job_watch& job, const request& wanted) {
 }
 
 int top(const request& wanted) {
-  if (wanted.lists) return list(find_jobs(kind_of(wanted)), wanted.as_json);
+  if (wanted.lists) return list(find_jobs(kind_named(wanted.kind)), wanted.as_json);
   std::unique_ptr<job_watch> job;
   if (wanted.job != 0) job = watch_launched(wanted.job, wanted.kind);
   if (job == nullptr)
-    job = wanted.job == 0 ? only_job(wanted) : std::make_unique<local_watch>(job_of(wanted.job, kind_of(wanted)));
+    job =
+        wanted.job == 0 ? only_job(wanted) : std::make_unique<local_watch>(job_of(wanted.job, kind_named(wanted.kind)));
   if (job == nullptr) return not_there_status;
   if (wanted.serves) {
     serve_page(*job, wanted.interval_s, wanted.port);

@@ -14,11 +14,6 @@ namespace {
 
 constexpr std::int64_t kept_ns = 600'000'000'000;  // of a watcher that does not ask any more
 
-std::optional<live::job_kind> kind_named(const std::string& kind) {
-  if (kind.empty()) return std::nullopt;
-  return kind == "mpi" ? live::job_kind::mpi : live::job_kind::objects;
-}
-
 }  // namespace
 
 std::string agent_figures::answer(int watcher, const std::string& kind) {

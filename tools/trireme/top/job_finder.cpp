@@ -90,6 +90,13 @@ bool is_started_by(const live_job& job, pid_t process) {
                      [&](const auto& each) { return descends_from(each->pid(), process); });
 }
 
+const char* name_of(live::job_kind kind) { return kind == live::job_kind::mpi ? "mpi" : "objects"; }
+
+std::optional<live::job_kind> kind_named(std::string_view name) {
+  if (name.empty()) return std::nullopt;
+  return name == name_of(live::job_kind::mpi) ? live::job_kind::mpi : live::job_kind::objects;
+}
+
 live_job job_of(pid_t pid, std::optional<live::job_kind> kind) {
   struct stat facts {};
   if (stat(fmt::format("/proc/{}", pid).c_str(), &facts) != 0)

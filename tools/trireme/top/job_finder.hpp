@@ -7,6 +7,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "top/live_process.hpp"
@@ -31,6 +32,11 @@ struct found_jobs {
 };
 /// `kind`: only of this.
 found_jobs find_jobs(std::optional<live::job_kind> kind);
+
+/// As users and JSON name it: "objects" or "mpi".
+const char* name_of(live::job_kind kind);
+/// Nothing for an empty name: any kind.
+std::optional<live::job_kind> kind_named(std::string_view name);
 
 /// Whether the process has started the job, or is one of it.
 bool is_started_by(const live_job& job, pid_t process);

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <concepts>
+#include <type_traits>
 
 namespace tri::tools {
 namespace {
@@ -13,7 +15,6 @@ using nlohmann::json;
 
 constexpr int json_version = 1;
 
-const char* kind_of(const job_facts& job) { return job.kind == live::job_kind::mpi ? "mpi" : "objects"; }
 const char* word_for_rows(const job_facts& job) { return job.kind == live::job_kind::mpi ? "rank" : "PE"; }
 
 std::string short_number(double value) {
@@ -61,6 +62,92 @@ std::string describe_lost(const host_figures& host) {
                      host.name, host.silent_s, host.processes);
 }
 
+// ---- the fields by their names, once for writing and reading
+
+template <class Figures, class Of>
+concept possibly_const = std::same_as<std::remove_const_t<Figures>, Of>;
+
+template <possibly_const<row_figures> Row, class Visit>
+void visit_fields(Row& row, const Visit& visit) {
+  visit("number", row.number);
+  visit("process", row.process);
+  visit.state("state", row.is_idle, "idle", "busy");
+  visit("busy", row.busy);
+  visit("idle", row.idle);
+  visit("overhead", row.overhead);
+  visit("busy_since_start", row.busy_since_start);
+  visit("sent_per_s", row.sent);
+  visit("received_per_s", row.received);
+  visit("bytes_per_s", row.bytes);
+  visit("steals_per_s", row.steals);
+  visit("migrations_per_s", row.migrations);
+  visit("queue", row.queue);
+  visit("totals", row.totals);
+}
+
+template <possibly_const<process_figures> Process, class Visit>
+void visit_fields(Process& process, const Visit& visit) {
+  visit("process", process.process);
+  visit("pid", process.pid);
+  visit("host", process.host);
+  visit("resident_bytes", process.resident_bytes);
+  visit("arena_bytes", process.arena_bytes);
+  visit("arena_limit_bytes", process.arena_limit_bytes);
+  visit("cpus", process.cpus);
+  visit("has_ended", process.has_ended);
+  visit("is_lost", process.is_lost);
+}
+
+template <possibly_const<job_facts> Job, class Visit>
+void visit_fields(Job& job, const Visit& visit) {
+  visit("number", job.number);
+  visit("kind", job.kind);
+  visit("program", job.program);
+  visit("processes", job.processes);
+  visit("hosts", job.hosts);
+  visit("rows", job.rows);
+  visit("age_s", job.age_s);
+}
+
+struct json_writer {
+  json& to;
+  template <class Field>
+  void operator()(const char* name, const Field& field) const {
+    to[name] = field;
+  }
+  void operator()(const char* name, live::job_kind kind) const { to[name] = name_of(kind); }
+  void state(const char* name, bool field, const char* if_true, const char* if_false) const {
+    to[name] = field ? if_true : if_false;
+  }
+};
+template <class Figures>
+json json_of(const Figures& figures) {
+  json made;
+  visit_fields(figures, json_writer{made});
+  return made;
+}
+
+// Throws json::exception where a field is missing, or of another type.
+struct json_reader {
+  const json& from;
+  template <class Field>
+  void operator()(const char* name, Field& field) const {
+    from.at(name).get_to(field);
+  }
+  void operator()(const char* name, live::job_kind& kind) const {
+    kind = kind_named(from.at(name).get<std::string>()).value_or(live::job_kind::objects);
+  }
+  void state(const char* name, bool& field, const char* if_true, const char*) const {
+    field = from.at(name) == if_true;
+  }
+};
+template <class Figures>
+Figures read_from(const json& from) {
+  Figures read;
+  visit_fields(read, json_reader{from});
+  return read;
+}
+
 json matrix_of(const job_figures& figures) {
   json made = json::array();
   for (const auto& [pair, rate] : figures.messages)
@@ -69,14 +156,9 @@ json matrix_of(const job_figures& figures) {
 }
 
 json json_of(const job_facts& job, std::size_t processes_here) {
-  return {{"number", job.number},
-          {"kind", kind_of(job)},
-          {"program", job.program},
-          {"processes", job.processes},
-          {"processes_here", processes_here},
-          {"hosts", job.hosts},
-          {"rows", job.rows},
-          {"age_s", job.age_s}};
+  json made = json_of(job);
+  made["processes_here"] = processes_here;
+  return made;
 }
 
 json hosts_json(const std::vector<host_figures>& hosts) {
@@ -149,34 +231,12 @@ std::string to_text(const job_figures& figures) {
 
 json to_json(const job_figures& figures) {
   json rows = json::array();
-  for (const row_figures& each : figures.rows)
-    rows.push_back({{"number", each.number},
-                    {"process", each.process},
-                    {"state", each.is_idle ? "idle" : "busy"},
-                    {"busy", each.busy},
-                    {"idle", each.idle},
-                    {"overhead", each.overhead},
-                    {"busy_since_start", each.busy_since_start},
-                    {"sent_per_s", each.sent},
-                    {"received_per_s", each.received},
-                    {"bytes_per_s", each.bytes},
-                    {"steals_per_s", each.steals},
-                    {"migrations_per_s", each.migrations},
-                    {"queue", each.queue},
-                    {"totals", each.totals}});
+  for (const row_figures& each : figures.rows) rows.push_back(json_of(each));
   json processes = json::array();
   std::size_t known = 0;
   for (const process_figures& each : figures.processes) {
     known += each.is_lost ? 0 : 1;
-    processes.push_back({{"process", each.process},
-                         {"pid", each.pid},
-                         {"host", each.host},
-                         {"resident_bytes", each.resident_bytes},
-                         {"arena_bytes", each.arena_bytes},
-                         {"arena_limit_bytes", each.arena_limit_bytes},
-                         {"cpus", each.cpus},
-                         {"has_ended", each.has_ended},
-                         {"is_lost", each.is_lost}});
+    processes.push_back(json_of(each));
   }
   return {{"version", json_version},
           {"job", json_of(figures.facts, known)},
@@ -188,53 +248,15 @@ json to_json(const job_figures& figures) {
           {"messages", matrix_of(figures)}};
 }
 
-namespace {
-
-row_figures row_of(const json& from) {
-  return {.number = from.at("number"),
-          .process = from.at("process"),
-          .is_idle = from.at("state") == "idle",
-          .busy = from.at("busy"),
-          .idle = from.at("idle"),
-          .overhead = from.at("overhead"),
-          .sent = from.at("sent_per_s"),
-          .received = from.at("received_per_s"),
-          .bytes = from.at("bytes_per_s"),
-          .steals = from.at("steals_per_s"),
-          .migrations = from.at("migrations_per_s"),
-          .queue = from.at("queue"),
-          .busy_since_start = from.at("busy_since_start"),
-          .totals = from.at("totals").get<std::map<std::string, std::uint64_t>>()};
-}
-
-process_figures process_of(const json& from) {
-  return {.process = from.at("process"),
-          .pid = from.at("pid"),
-          .host = from.at("host"),
-          .arena_bytes = from.at("arena_bytes"),
-          .arena_limit_bytes = from.at("arena_limit_bytes"),
-          .resident_bytes = from.at("resident_bytes"),
-          .cpus = from.at("cpus"),
-          .has_ended = from.at("has_ended"),
-          .is_lost = false};
-}
-
-}  // namespace
-
 bool add_json(const json& figures, job_figures& all) try {
-  const json& job = figures.at("job");
   job_figures more = all;
-  more.facts = {.number = all.facts.number != 0 ? all.facts.number : job.at("number").get<pid_t>(),
-                .kind = job.at("kind") == "mpi" ? live::job_kind::mpi : live::job_kind::objects,
-                .program = job.at("program"),
-                .processes = job.at("processes"),
-                .hosts = job.at("hosts"),
-                .rows = job.at("rows"),
-                .age_s = std::max(all.facts.age_s, job.at("age_s").get<double>())};
+  more.facts = read_from<job_facts>(figures.at("job"));
+  if (all.facts.number != 0) more.facts.number = all.facts.number;
+  more.facts.age_s = std::max(all.facts.age_s, more.facts.age_s);
   more.seconds = std::max(all.seconds, figures.at("interval_s").get<double>());
-  for (const json& each : figures.at("rows")) more.rows.push_back(row_of(each));
+  for (const json& each : figures.at("rows")) more.rows.push_back(read_from<row_figures>(each));
   for (const json& each : figures.at("process_figures")) {
-    more.processes.push_back(process_of(each));
+    more.processes.push_back(read_from<process_figures>(each));
     more.ended_processes += more.processes.back().has_ended ? 1 : 0;
   }
   for (const json& each : figures.at("messages"))
@@ -251,7 +273,7 @@ std::string list_of(const std::vector<live_job>& jobs) {
       fmt::format("{:>8} {:<8} {:>9} {:>6} {:>12}  {}\n", "JOB", "kind", "processes", "PEs", "running", "program");
   for (const live_job& each : jobs) {
     const job_facts job = facts_of(each);
-    text += fmt::format("{:>8} {:<8} {:>9} {:>6} {:>12}  {}\n", job.number, kind_of(job), job.processes, job.rows,
+    text += fmt::format("{:>8} {:<8} {:>9} {:>6} {:>12}  {}\n", job.number, name_of(job.kind), job.processes, job.rows,
                         duration_of(job.age_s), job.program);
   }
   return text;
