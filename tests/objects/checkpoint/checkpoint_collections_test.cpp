@@ -1,12 +1,11 @@
 // Checkpoints keep what binds arrays together, maps with state, and arrays whose elements messages create.
 #include <gtest/gtest.h>
 
-#include <cstdlib>
-#include <filesystem>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "objects/checkpoint/checkpoint_folder.hpp"
 #include "support/check.hpp"
 #include "support/run_on_pes.hpp"
 #include "trireme/checkpoint.hpp"
@@ -15,30 +14,12 @@
 namespace tri::testing {
 namespace {
 
-class temporary_folder {
- public:
-  temporary_folder() {
-    char name[] = "/tmp/trireme_checkpoint_XXXXXX";
-    path_ = mkdtemp(name);
-  }
-  ~temporary_folder() { std::filesystem::remove_all(path_); }
-  std::string checkpoint() const { return path_ + "/ckpt"; }
-
- private:
-  std::string path_;
-};
-
 class from_and_to : public ::testing::TestWithParam<std::pair<int, int>> {};
 INSTANTIATE_TEST_SUITE_P(checkpoint_collections, from_and_to,
                          ::testing::Values(std::pair(1, 1), std::pair(3, 3), std::pair(3, 2), std::pair(2, 4)),
                          [](const auto& shape) {
                            return std::to_string(shape.param.first) + "_to_" + std::to_string(shape.param.second);
                          });
-
-template <class Main>
-int restart_on_pes(int pes, const temporary_folder& folder, Main&& main_program) {
-  return run_on_pes(pes, std::forward<Main>(main_program), {"--tri-restart=" + folder.checkpoint()});
-}
 
 // ---- bound arrays
 
@@ -88,7 +69,7 @@ void check_bound(const bound_state& state) {
 
 TEST_P(from_and_to, bound_arrays_are_still_bound) {
   const auto [from, to] = GetParam();
-  const temporary_folder folder;
+  const checkpoint_folder folder;
   ASSERT_EQ(run_on_pes(from,
                        [&] {
                          bound_state state;
@@ -143,7 +124,7 @@ struct map_state {
 
 TEST_P(from_and_to, maps_keep_their_state) {
   const auto [from, to] = GetParam();
-  const temporary_folder folder;
+  const checkpoint_folder folder;
   const by_table table{{2, 0, 1, 3, 3}};
   const auto check_places = [&](const map_state& state, int first) {
     for (int i = 0; i < 10; ++i) {
@@ -175,7 +156,7 @@ struct fixed_places {
   int operator()(const index<1>&, int) const { return pe; }
 };
 TEST(checkpoint_collections, a_map_that_needs_more_pes_is_named) {
-  const temporary_folder folder;
+  const checkpoint_folder folder;
   ASSERT_EQ(run_on_pes(3,
                        [&] {
                          const auto all = make_array<mapped>({3}, make_placement_map<index<1>>(fixed_places{2}));

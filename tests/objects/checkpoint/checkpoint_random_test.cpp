@@ -2,13 +2,12 @@
 // elements that are inserted, deleted, moved and added to, sums by reductions and contributions.
 #include <gtest/gtest.h>
 
-#include <cstdlib>
-#include <filesystem>
 #include <map>
 #include <random>
 #include <string>
 #include <vector>
 
+#include "objects/checkpoint/checkpoint_folder.hpp"
 #include "support/check.hpp"
 #include "support/run_on_pes.hpp"
 
@@ -175,16 +174,14 @@ class random_program {
 };
 
 void run_random_job(unsigned seed) {
-  char name[] = "/tmp/trireme_random_checkpoint_XXXXXX";
-  const std::string place = mkdtemp(name);
-  const std::string folder = place + "/ckpt";
+  const checkpoint_folder folder;
   std::mt19937 random(seed);
   model expected;
   model at_checkpoint;
   for (int life = 0; life < 4; ++life) {
     const int pes = 1 + static_cast<int>(random() % 5);
     std::vector<std::string> options;
-    if (life != 0) options.push_back("--tri-restart=" + folder);
+    if (life != 0) options.push_back(folder.restart_option());
     expected = at_checkpoint;  // what came after it is lost
     ASSERT_EQ(run_on_pes(
                   pes,
@@ -198,7 +195,7 @@ void run_random_job(unsigned seed) {
                     const int checkpoints = 1 + static_cast<int>(random() % 2);
                     for (int i = 0; i < checkpoints; ++i) {
                       for (int steps = program.draw(40); steps > 0; --steps) program.step();
-                      checkpoint(folder, program.job()).get();
+                      checkpoint(folder.checkpoint(), program.job()).get();
                       at_checkpoint = expected;
                     }
                     for (int steps = program.draw(20); steps > 0; --steps) program.step();
@@ -208,7 +205,6 @@ void run_random_job(unsigned seed) {
               0)
         << "seed " << seed << ", life " << life << ", " << pes << " PEs";
   }
-  std::filesystem::remove_all(place);
 }
 
 TEST(checkpoint_random, jobs_agree_with_the_model) {

@@ -6,12 +6,12 @@
 
 #include <algorithm>
 #include <chrono>
-#include <cstdlib>
 #include <filesystem>
 #include <map>
 #include <string>
 #include <vector>
 
+#include "objects/checkpoint/checkpoint_folder.hpp"
 #include "support/check.hpp"
 #include "support/run_on_pes.hpp"
 #include "trireme/array_files.hpp"
@@ -19,24 +19,6 @@
 
 namespace tri::testing {
 namespace {
-
-class temporary_folder {
- public:
-  temporary_folder() {
-    char name[] = "/tmp/trireme_checkpoint_XXXXXX";
-    path_ = mkdtemp(name);
-  }
-  ~temporary_folder() { std::filesystem::remove_all(path_); }
-  std::string checkpoint() const { return path_ + "/ckpt"; }
-
- private:
-  std::string path_;
-};
-
-template <class Main>
-int restart_on_pes(int pes, const temporary_folder& folder, Main&& main_program) {
-  return run_on_pes(pes, std::forward<Main>(main_program), {"--tri-restart=" + folder.checkpoint()});
-}
 
 // ---- everything that a checkpoint has
 
@@ -219,7 +201,7 @@ class from_and_to : public ::testing::TestWithParam<std::pair<int, int>> {};
 
 TEST_P(from_and_to, everything_comes_back) {
   const auto [before, now] = GetParam();
-  const temporary_folder folder;
+  const checkpoint_folder folder;
   ASSERT_EQ(run_on_pes(before,
                        [&] {
                          check(!is_restarted(), "it is restarted");
@@ -243,7 +225,7 @@ INSTANTIATE_TEST_SUITE_P(checkpoints, from_and_to,
 
 // Two restarts one after the other, with fewer and with more PEs, and a checkpoint of the restarted job.
 TEST(checkpoint, of_a_restarted_job) {
-  const temporary_folder folder;
+  const checkpoint_folder folder;
   ASSERT_EQ(run_on_pes(4, [&] { checkpoint(folder.checkpoint(), make_everything()).get(); }), 0);
   for (const int pes : {2, 3, 1, 4})
     ASSERT_EQ(restart_on_pes(pes, folder,
@@ -258,7 +240,7 @@ TEST(checkpoint, of_a_restarted_job) {
 // ---- what comes afterwards
 
 TEST(checkpoint, the_job_goes_on) {
-  const temporary_folder folder;
+  const checkpoint_folder folder;
   ASSERT_EQ(run_on_pes(2, [&] { checkpoint(folder.checkpoint(), make_everything()).get(); }), 0);
   ASSERT_EQ(restart_on_pes(3, folder,
                            [&] {
@@ -293,7 +275,7 @@ TEST(checkpoint, the_job_goes_on) {
 
 // With the same number of PEs, elements stay where they had gone.
 TEST(checkpoint, elements_that_moved_are_where_they_were) {
-  const temporary_folder folder;
+  const checkpoint_folder folder;
   const auto place = [](int i, int j) { return (3 * i + j) % 4; };
   ASSERT_EQ(run_on_pes(4,
                        [&] {
@@ -322,7 +304,7 @@ TEST(checkpoint, elements_that_moved_are_where_they_were) {
 }
 
 TEST(checkpoint, deleted_elements_are_still_deleted) {
-  const temporary_folder folder;
+  const checkpoint_folder folder;
   ASSERT_EQ(run_on_pes(3,
                        [&] {
                          const program_values all = make_everything();
@@ -380,7 +362,7 @@ struct contributions {
 };
 
 TEST(checkpoint, contributions_go_on) {
-  const temporary_folder folder;
+  const checkpoint_folder folder;
   ASSERT_EQ(run_on_pes(3,
                        [&] {
                          const auto target = make_object<collector>();
@@ -408,7 +390,7 @@ TEST(checkpoint, contributions_go_on) {
 }
 
 TEST(checkpoint, an_incomplete_contribution_is_refused) {
-  const temporary_folder folder;
+  const checkpoint_folder folder;
   ASSERT_EQ(run_on_pes(2,
                        [&] {
                          const auto target = make_object<collector>();
@@ -457,7 +439,7 @@ void check_sum_of(const section<listener>& part, int members) {
 }
 
 TEST(checkpoint, sections_and_callbacks_to_them_go_on) {
-  const temporary_folder folder;
+  const checkpoint_folder folder;
   ASSERT_EQ(run_on_pes(4,
                        [&] {
                          const auto all = make_array<listener>({8}, round_robin());
@@ -492,7 +474,7 @@ TEST(checkpoint, sections_and_callbacks_to_them_go_on) {
 }
 
 TEST(checkpoint, an_incomplete_contribution_of_a_section_is_refused) {
-  const temporary_folder folder;
+  const checkpoint_folder folder;
   ASSERT_EQ(run_on_pes(2,
                        [&] {
                          const auto all = make_array<listener>({8}, round_robin());
@@ -533,7 +515,7 @@ struct waiter : array_element<waiter, index<1>> {
 };
 
 TEST(checkpoint, kept_messages_come_along) {
-  const temporary_folder folder;
+  const checkpoint_folder folder;
   ASSERT_EQ(run_on_pes(2,
                        [&] {
                          const auto all = make_array<waiter>({4});
@@ -558,7 +540,7 @@ TEST(checkpoint, kept_messages_come_along) {
 }
 
 TEST(checkpoint, suspended_coroutines_are_refused) {
-  const temporary_folder folder;
+  const checkpoint_folder folder;
   ASSERT_EQ(run_on_pes(2,
                        [&] {
                          const auto all = make_array<waiter>({4});
@@ -587,7 +569,7 @@ TEST(checkpoint, suspended_coroutines_are_refused) {
 }
 
 TEST(checkpoint, a_coroutine_may_ask_for_it) {
-  const temporary_folder folder;
+  const checkpoint_folder folder;
   ASSERT_EQ(run_on_pes(3,
                        [&] {
                          const auto all = make_array<waiter>({6});
@@ -628,7 +610,7 @@ struct gated : nodegroup_member<gated> {
 };
 
 TEST(checkpoint, suspended_coroutines_of_node_groups_are_refused_but_for_the_caller) {
-  const temporary_folder folder;
+  const checkpoint_folder folder;
   for (const int pes : {1, 3})
     ASSERT_EQ(run_on_pes(pes,
                          [&] {
@@ -658,7 +640,7 @@ struct unsaved_of_process : nodegroup_member<unsaved_of_process> {
 };
 
 TEST(checkpoint, classes_without_serialize_are_refused) {
-  const temporary_folder folder;
+  const checkpoint_folder folder;
   ASSERT_EQ(run_on_pes(2,
                        [&] {
                          make_array<unsaved>({3});
@@ -695,7 +677,7 @@ struct busy : array_element<busy, index<1>> {
 };
 
 TEST(checkpoint, others_that_send_are_noticed) {
-  const temporary_folder folder;
+  const checkpoint_folder folder;
   ASSERT_EQ(run_on_pes(3,
                        [&] {
                          const auto all = make_array<busy>({4}, round_robin());
@@ -746,7 +728,7 @@ struct notified : array_element<notified, index<1>> {
 };
 
 TEST(checkpoint, elements_hear_of_a_restart_when_all_are_there) {
-  const temporary_folder folder;
+  const checkpoint_folder folder;
   ASSERT_EQ(run_on_pes(2,
                        [&] {
                          const auto same = make_group<of_all>(7);
@@ -796,7 +778,7 @@ std::vector<int> totals_of(const group<team_user>& users) {
 }
 
 TEST(checkpoint, teams_are_there_again_on_as_many_pes) {
-  const temporary_folder folder;
+  const checkpoint_folder folder;
   ASSERT_EQ(run_on_pes(4,
                        [&] {
                          const auto users = make_group<team_user>();
@@ -832,7 +814,7 @@ TEST(checkpoint, teams_are_there_again_on_as_many_pes) {
 }
 
 TEST(checkpoint, global_arrays_are_refused_or_left_out) {
-  const temporary_folder folder;
+  const checkpoint_folder folder;
   ASSERT_EQ(run_on_pes(2,
                        [&] {
                          const auto numbers = make_global_array<double>(10);
