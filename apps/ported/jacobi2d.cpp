@@ -1,17 +1,15 @@
 // Heat in a plate whose edges are held at 1, in the shape of Charm++'s jacobi2d: blocks exchange their borders, and
-// all of them go on until no cell changes by more than 0.004, which a reduction finds in each step. Usage:
-//
-//   jacobi2d [cells per side [cells per side of a block [most steps]]] [verify]
+// all of them go on until no cell changes by more than 0.004, which a reduction finds in each step. `jacobi2d --help`
+// has the arguments.
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <chrono>
-#include <exception>
 #include <stdexcept>
 #include <utility>
 #include <vector>
 
-#include "ported/arguments.hpp"
+#include "ported/main_program.hpp"
 #include "ported/plate.hpp"
 #include "trireme/objects.hpp"
 
@@ -157,24 +155,25 @@ void run(const settings& of, bool verify) {
              seconds * 1e3 / steps);
 }
 
+settings settings_of(ported::arguments& given) {
+  settings of;
+  of.side = given.next("cells per side", of.side, 4, 1 << 15);
+  of.block_side = given.next("cells per side of a block", std::min(of.block_side, of.side), 2, of.side);
+  of.most_steps = given.next("most steps", of.most_steps, 1, 1'000'000);
+  if (of.side % of.block_side != 0)
+    throw std::invalid_argument(fmt::format("{} cells do not divide into blocks of {}", of.side, of.block_side));
+  return of;
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
-  return tri::run(argc, argv, [](int count, char** given) {
-    try {
-      ported::arguments arguments(count, given);
-      settings of;
-      of.side = arguments.next("cells per side", of.side, 4, 1 << 15);
-      of.block_side = arguments.next("cells per side of a block", std::min(of.block_side, of.side), 2, of.side);
-      of.most_steps = arguments.next("most steps", of.most_steps, 1, 1'000'000);
-      arguments.end();
-      if (of.side % of.block_side != 0)
-        throw std::invalid_argument(fmt::format("{} cells do not divide into blocks of {}", of.side, of.block_side));
-      run(of, arguments.verify());
-      return 0;
-    } catch (const std::exception& error) {
-      fmt::print(stderr, "jacobi2d: {}\n", error.what());
-      return 1;
-    }
-  });
+  return ported::main_program(
+      argc, argv,
+      {.name = "jacobi2d",
+       .computes = "Heat in a plate whose edges are held at 1, by Jacobi's method. Blocks of cells exchange their\n"
+                   "borders in each step, until no cell changes by more than 0.004. Prints the number of steps and\n"
+                   "the sum of all cells.",
+       .example = "2048 128 100 verify"},
+      settings_of, run);
 }

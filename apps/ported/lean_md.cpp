@@ -1,20 +1,16 @@
 // Molecular dynamics in the shape of Charm++'s leanmd: objects for cells, and objects for pairs of cells that interact.
 // In each step a cell sends its positions to its 27 pairs; a pair that has those of both cells sends forces to both.
-// Every 20 steps cells hand particles that have left them to their neighbours. Usage:
-//
-//   lean_md [cells in x, y, z [steps [particles in the first cell, in the last one [steps between balancings]]]]
-//   [verify]
+// Every 20 steps cells hand particles that have left them to their neighbours. `lean_md --help` has the arguments.
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
 #include <chrono>
-#include <exception>
 #include <stdexcept>
 #include <utility>
 #include <vector>
 
-#include "ported/arguments.hpp"
+#include "ported/main_program.hpp"
 #include "ported/particles.hpp"
 #include "ported/serial_cells.hpp"
 #include "trireme/balance.hpp"
@@ -166,10 +162,8 @@ struct settings {
   filling with;
   int steps = 40;
   int steps_between_balancings = 0;  // 0: none
-  bool verify = false;
 };
-settings read(int argc, char** argv) {
-  arguments given(argc, argv);
+settings settings_of(ported::arguments& given) {
   settings made;
   constexpr const char* names[] = {"cells in x", "cells in y", "cells in z"};
   for (std::size_t d = 0; d < 3; ++d) made.grid.size[d] = given.next(names[d], 3, 3, 100);
@@ -177,8 +171,6 @@ settings read(int argc, char** argv) {
   made.with.first = given.next("particles in the first cell", made.with.first, 0, 100'000);
   made.with.last = given.next("particles in the last cell", made.with.first, 0, 100'000);
   made.steps_between_balancings = given.next("steps between balancings", 0, 0, 1'000'000);
-  given.end();
-  made.verify = given.verify();
   return made;
 }
 
@@ -192,7 +184,7 @@ void compare(const std::vector<cell_totals>& found, const std::vector<cell_total
           throw std::runtime_error(fmt::format("cell ({}, {}, {}) differs from the loops", x, y, z));
 }
 
-void run(const settings& with) {
+void run(const settings& with, bool verify) {
   const auto [x, y, z] = with.grid.size;
   world made{with.grid, with.with, tri::make_array<cell>({x, y, z}), tri::make_array<pair>({x, y, z, pair_kinds})};
   the_world.publish(made).get();
@@ -215,22 +207,23 @@ void run(const settings& with) {
     all.squared_velocities += each.squared_velocities;
     all.coordinates += each.coordinates;
   }
-  if (with.verify) compare(found, run_serially(with.grid, with.with, with.steps), with.grid);
+  if (verify) compare(found, run_serially(with.grid, with.with, with.steps), with.grid);
   fmt::print("{} particles, {} steps: squared velocities {:.12g}, coordinates {:.12g}{}\n", all.particles, with.steps,
-             all.squared_velocities, all.coordinates, with.verify ? ", verified" : "");
+             all.squared_velocities, all.coordinates, verify ? ", verified" : "");
   fmt::print("{} objects moved; {:.3f} ms per step\n", moved, seconds * 1e3 / with.steps);
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
-  return tri::run(argc, argv, [](int count, char** given) {
-    try {
-      run(read(count, given));
-      return 0;
-    } catch (const std::exception& error) {
-      fmt::print(stderr, "lean_md: {}\n", error.what());
-      return 1;
-    }
-  });
+  return ported::main_program(
+      argc, argv,
+      {.name = "lean_md",
+       .computes = "Molecular dynamics of particles in periodic cells: objects for cells, and objects for pairs of\n"
+                   "cells that interact. Cells between the first and the last one begin with numbers of particles\n"
+                   "between theirs: where these differ, so do loads. With a number of steps between balancings\n"
+                   "objects migrate, by the strategy that --tri-balance names. Prints sums over all particles, and\n"
+                   "the time of a step.",
+       .example = "3 3 3 200 100 500 20 verify --tri-balance greedy"},
+      settings_of, run);
 }

@@ -1,20 +1,17 @@
 // Heat in a box, in the shape of Charm++'s load balancing example stencil3d: blocks whose work differs, and changes
 // every 30 steps. They exchange their faces, meet at a barrier after each step, and balance their loads every 5 steps,
-// all by themselves. Usage:
-//
-//   stencil3d [cells per side [cells per side of a block [steps]]] [verify]
+// all by themselves. `stencil3d --help` has the arguments.
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
 #include <chrono>
-#include <exception>
 #include <stdexcept>
 #include <utility>
 #include <vector>
 
-#include "ported/arguments.hpp"
 #include "ported/box.hpp"
+#include "ported/main_program.hpp"
 #include "trireme/balance.hpp"
 #include "trireme/objects.hpp"
 
@@ -135,24 +132,25 @@ void run(const settings& of, bool verify) {
              verify ? ", verified" : "", seconds * 1e3 / of.steps);
 }
 
+settings settings_of(ported::arguments& given) {
+  settings of;
+  of.side = given.next("cells per side", of.side, 1, 4096);
+  of.block_side = given.next("cells per side of a block", std::min(of.block_side, of.side), 1, of.side);
+  of.steps = given.next("steps", of.steps, 1, 1'000'000);
+  if (of.side % of.block_side != 0)
+    throw std::invalid_argument(fmt::format("{} cells do not divide into blocks of {}", of.side, of.block_side));
+  return of;
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
-  return tri::run(argc, argv, [](int count, char** given) {
-    try {
-      ported::arguments arguments(count, given);
-      settings of;
-      of.side = arguments.next("cells per side", of.side, 1, 4096);
-      of.block_side = arguments.next("cells per side of a block", std::min(of.block_side, of.side), 1, of.side);
-      of.steps = arguments.next("steps", of.steps, 1, 1'000'000);
-      arguments.end();
-      if (of.side % of.block_side != 0)
-        throw std::invalid_argument(fmt::format("{} cells do not divide into blocks of {}", of.side, of.block_side));
-      run(of, arguments.verify());
-      return 0;
-    } catch (const std::exception& error) {
-      fmt::print(stderr, "stencil3d: {}\n", error.what());
-      return 1;
-    }
-  });
+  return ported::main_program(
+      argc, argv,
+      {.name = "stencil3d",
+       .computes = "Heat in a box of cells. Blocks of them exchange their faces in each step. Their work differs,\n"
+                   "and changes every 30 steps; every 5 steps they balance their loads, with the strategy that\n"
+                   "--tri-balance names. Prints the sum of all cells.",
+       .example = "64 16 100 verify --tri-balance greedy"},
+      settings_of, run);
 }
