@@ -132,7 +132,9 @@ TEST(top_hosts, a_host_that_does_not_answer_is_shown_as_such) {
   json shown;
   do {  // until the launcher has read all that the agent said before, and it and the other agent had a core
     shown = top_json(job.launcher());
-    if (shown["hosts"].size() == 2) ASSERT_EQ(shown["hosts"][1]["state"], "silent");
+    if (shown["hosts"].size() == 2) {
+      ASSERT_EQ(shown["hosts"][1]["state"], "silent");
+    }
   } while (shown["hosts"].size() < 2 || shown["hosts"][0]["state"] != "answers" ||
            shown["hosts"][1]["silent_s"] == 0.0);
   EXPECT_EQ(numbers_of_rows(shown), (std::set{0, 1, 2, 3}));

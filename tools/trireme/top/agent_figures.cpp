@@ -25,7 +25,7 @@ std::string agent_figures::answer(int watcher, const std::string& kind) {
     }
     auto& [job, lookers] = found->second;
     for (const std::size_t place : find_more(job))
-      for (auto& [number, looker] : lookers) looker.before.add_unknown(place);
+      for (auto& each : lookers) each.second.before.add_unknown(place);
     const std::int64_t now = os::now_ns();
     std::erase_if(lookers, [&](const auto& each) { return now - each.second.at_ns > kept_ns; });
     const auto known = lookers.find(watcher);
