@@ -36,7 +36,7 @@ class exposure_state final : public result_state<void>, public ends_elsewhere {
   // As exposed_memories::withdraw, which its own PE calls when it destroys this.
   void future_ends() noexcept override {
     const std::lock_guard guard(lock_);
-    while (memory_ != nullptr && !memory_->use.withdraw()) wait_a_little(sched::this_pe());
+    while (memory_ != nullptr && !memory_->use.withdraw()) progress_or_yield(sched::this_pe());
   }
   /// Before the record goes.
   void let_go_of_memory() {
@@ -65,9 +65,15 @@ sched::wire_link* wire_of(const sched::pe& here) {
   return static_cast<const sched::process_runtime&>(here.job()).wire();
 }
 
+// While an order of messages is recorded or replayed, the sender hears from the receiver that its memory has left: when
+// the wire has read it is no matter of messages.
+bool hears_from_receiver(const sched::pe& here) {
+  return static_cast<const sched::process_runtime&>(here.job()).order() != nullptr;
+}
+
 }  // namespace
 
-void wait_a_little(const sched::pe& here) noexcept {
+void progress_or_yield(const sched::pe& here) noexcept {
   const sched::runtime& job = here.job();
   try {
     if (wire_of(here) != nullptr && job.values().comm_thread == config::communication_thread::off &&
@@ -77,12 +83,6 @@ void wait_a_little(const sched::pe& here) noexcept {
     job.fail(error.what());
   }
   std::this_thread::yield();
-}
-
-// While an order of messages is recorded or replayed, the sender hears from the receiver that its memory has left: when
-// the wire has read it is no matter of messages.
-bool hears_from_receiver(const sched::pe& here) {
-  return static_cast<const sched::process_runtime&>(here.job()).order() != nullptr;
 }
 
 std::string text_of(exposure_end how, std::uint64_t bytes, std::uint32_t pe) {
@@ -185,15 +185,15 @@ void post_number(sched::pe& here, int pe, std::uint32_t handler, std::uint64_t e
   post_packed(here, pe, handler, 0, element, pack_arguments<std::tuple<std::uint32_t>>(here, true, false, value));
 }
 // A send between hosts, until the wire has read the memory.
-struct departure {
-  sched::wire_link* wire;  // null: there is no news
+struct outgoing_memory {
+  sched::wire_link* wire;  // null: there is no notification
   exposed_memory* memory;
-  sched::envelope news;  // for the sender
+  sched::envelope notification;  // for the sender
 };
-void departed(void* which) {
-  auto* const one = static_cast<departure*>(which);
+void was_read(void* which) {
+  auto* const one = static_cast<outgoing_memory*>(which);
   one->memory->use.end_use();
-  if (one->wire != nullptr) one->wire->deliver_here(static_cast<int>(one->memory->pe), one->news);
+  if (one->wire != nullptr) one->wire->deliver_here(static_cast<int>(one->memory->pe), one->notification);
   delete one;
 }
 
@@ -238,7 +238,7 @@ void exposed_memories::withdraw(std::uint64_t number) noexcept {
   const auto found = exposed_.find(number);
   if (found == exposed_.end()) return;
   found->second.waiting = nullptr;
-  while (!found->second.memory->use.withdraw()) wait_a_little(here_);
+  while (!found->second.memory->use.withdraw()) progress_or_yield(here_);
 }
 
 exposed_memories::exposure& exposed_memories::find(const sched::envelope& message) {
@@ -260,7 +260,7 @@ void exposed_memories::ended(const sched::envelope& message, exposure_end how) {
   const exposure over = find(message);
   while (!over.memory->use.withdraw()) {
     if (!hears_from_receiver(here_)) refuse_arguments(message, "the memory is still being read");
-    wait_a_little(here_);  // for the wire
+    progress_or_yield(here_);  // for the wire
   }
   const std::uint64_t bytes = over.memory->bytes;
   forget(over);
@@ -284,16 +284,16 @@ void exposed_memories::requested(const sched::envelope& message, std::uint64_t k
     send_to_host(which, key, receiver);
 }
 
-// The data counts as sent, and so does the news that it has left, before either can count as processed.
+// The data counts as sent, and so does the notification that it has left, before either can count as processed.
 void exposed_memories::send_to_host(const exposure& which, std::uint64_t key, int receiver) {
   exposed_memory& memory = *which.memory;
   const bool is_silent = hears_from_receiver(here_);
-  auto* const one = new departure{is_silent ? nullptr : wire_of(here_), &memory, {}};
-  one->news.element = memory.number;
-  one->news.handler = ended_handler;
-  one->news.source = static_cast<std::uint32_t>(here_.number());
+  auto* const one = new outgoing_memory{is_silent ? nullptr : wire_of(here_), &memory, {}};
+  one->notification.element = memory.number;
+  one->notification.handler = ended_handler;
+  one->notification.source = static_cast<std::uint32_t>(here_.number());
   pack_arguments<std::tuple<std::uint32_t>>(here_, true, false, static_cast<std::uint32_t>(exposure_end::received))
-      .store(one->news);
+      .store(one->notification);
   sched::envelope data{};
   data.element = key;
   data.handler = data_handler;
@@ -302,7 +302,7 @@ void exposed_memories::send_to_host(const exposure& which, std::uint64_t key, in
   data.collection = static_cast<std::uint32_t>(memory.number);
   here_.counters().sent.add(is_silent ? 1 : 2);
   here_.counters().zero_copy_bytes_sent.add(memory.bytes);
-  wire_of(here_)->send_exposed(here_, receiver, data, {.release = &departed, .argument = one});
+  wire_of(here_)->send_exposed(here_, receiver, data, {.release = &was_read, .argument = one});
 }
 
 void exposed_memories::send_staged(const exposure& which, std::uint64_t key, int receiver) {

@@ -39,7 +39,7 @@ void post_exposure_end(sched::pe& here, std::uint32_t pe, std::uint64_t number, 
 /// To the sender, which answers the transfer `key` of this PE.
 void post_request(sched::pe& here, std::uint32_t pe, std::uint64_t number, std::uint64_t key);
 /// One look at the wire, or a yield: while another thread reads or writes memory that this PE wants back.
-void wait_a_little(const sched::pe& here) noexcept;
+void progress_or_yield(const sched::pe& here) noexcept;
 
 class exposed_memories {
  public:

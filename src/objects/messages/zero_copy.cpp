@@ -177,7 +177,7 @@ void incoming_memory::withdraw_elsewhere() noexcept {
        expected = target::wanted)
     std::this_thread::yield();
   sched::wire_link* const wire = static_cast<const sched::process_runtime&>(here.job()).wire();
-  while (wire != nullptr && !wire->posted().withdraw(posted_key_)) wait_a_little(here);
+  while (wire != nullptr && !wire->posted().withdraw(posted_key_)) progress_or_yield(here);
 }
 
 void incoming_memory::withdraw_slowly() noexcept {
@@ -186,7 +186,7 @@ void incoming_memory::withdraw_slowly() noexcept {
   if (here == nullptr) return;
   pe_objects::of(*here).exposed().take(key);
   sched::wire_link* const wire = static_cast<const sched::process_runtime&>(here->job()).wire();
-  while (wire != nullptr && !wire->posted().withdraw(key)) wait_a_little(*here);
+  while (wire != nullptr && !wire->posted().withdraw(key)) progress_or_yield(*here);
 }
 
 std::string incoming_memory::describe_transfer() const {
