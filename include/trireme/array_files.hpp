@@ -94,9 +94,8 @@ namespace objects {
 future<void> begin_checkpoint_without_arrays(const std::string& folder, program_state state);
 }  // namespace objects
 
-/// tri::checkpoint in a job that has global arrays. They are not in it, and tri::checkpoint refuses to write one then:
-/// a later job would not have them. Who writes them into files of their own, or can do without, calls this. Their
-/// handles are of no use after a restart.
+/// tri::checkpoint without the global arrays of the job: for programs that write them into files of their own, or can
+/// compute them again. Their handles are of no use after a restart.
 template <class State>
 [[nodiscard]] future<void> checkpoint_without_arrays(const std::string& folder, const State& state) {
   return objects::begin_checkpoint_without_arrays(folder, objects::as_program_state(state));

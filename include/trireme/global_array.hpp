@@ -48,9 +48,17 @@ namespace tri {
 template <class T, int N>
 class global_array;
 namespace arrays {
-/// The news of an array that a PE has made alone.
+/// The notification of an array that a PE has made alone.
 template <class T, int N>
 void create(asked_array asked, std::int32_t source, position<N> extents, distribution<N> how);
+/// Makes an array of a checkpoint again, dealt to the PEs of this job.
+template <class T, int N>
+void restore(array_id id, const array_shape& shape);
+using restore_function = void (*)(array_id id, const array_shape& shape);
+/// Before main.
+bool register_restorable(std::uint64_t type, int dimensions, restore_function restore);
+template <class T, int N>
+inline const bool is_restorable = register_restorable(digest_of_name(name_of_type<T>()), N, &restore<T, N>);
 }  // namespace arrays
 
 template <class T, int N>
@@ -302,8 +310,8 @@ class global_array {
       extents = where().extents();
       how = where().how();
     }
-    archive(names_one, id, extents.at, how.tile.at, how.host_tile.at, how.grid.at, how.halo.at, how.first_pe,
-            how.rings);
+    archive(names_one, id, extents.at, how.tile.at, how.host_tile.at, how.grid.at, how.halo.at, how.first_pe, how.rings,
+            how.chosen.tile, how.chosen.grid);
     if constexpr (Archive::is_loading::value) *this = names_one ? global_array(id, extents, how) : global_array();
   }
 
@@ -311,6 +319,7 @@ class global_array {
   using typed = arrays::typed_array<N>;
 
   friend void arrays::create<T, N>(arrays::asked_array, std::int32_t, position<N>, distribution<N>);
+  friend void arrays::restore<T, N>(arrays::array_id, const arrays::array_shape&);
 
   // The array of this name as this PE knows it; enters it into the PE's table if it has not met it.
   global_array(arrays::array_id id, const position<N>& extents, const distribution<N>& how) {
@@ -322,6 +331,7 @@ class global_array {
       arrays::report_other_shape(*array_, arrays::shape_of(where, arrays::name_of_type<T>()));
   }
   static std::shared_ptr<typed> entered(arrays::array_id id, const arrays::layout<N>& where) {
+    static_cast<void>(arrays::is_restorable<T, N>);
     auto made = std::make_shared<typed>(id, &arrays::type_mark<T>, sizeof(T), arrays::name_of_type<T>(), where);
     arrays::enter_array(made);
     return made;
@@ -516,8 +526,16 @@ namespace arrays {
 
 template <class T, int N>
 void create(asked_array asked, std::int32_t, position<N> extents, distribution<N> how) {
-  if (was_freed(asked.id)) return;  // that news came first
+  if (was_freed(asked.id)) return;  // that message came first
   const global_array<T, N> array(asked.id, extents, how);
+  make_piece(array.here());
+}
+
+template <class T, int N>
+void restore(array_id id, const array_shape& shape) {
+  position<N> extents;
+  std::copy_n(shape.extents.begin(), N, extents.at.begin());
+  const global_array<T, N> array(id, extents, distribution_of<N>(shape));
   make_piece(array.here());
 }
 

@@ -12,7 +12,6 @@
 #include "arrays/direct/remote_addresses.hpp"
 #include "arrays/host_directory.hpp"
 #include "arrays/outstanding_requests.hpp"
-#include "objects/checkpoint/pe_state.hpp"
 #include "objects/messages/held_messages.hpp"
 #include "os/hash.hpp"
 #include "sched/remote/host_records.hpp"
@@ -24,15 +23,6 @@
 namespace tri::arrays {
 namespace {
 pe_local<array_table> table;  // NOLINT(cert-err58-cpp): registration before main, as of all variables of a PE
-
-std::string obstacle_to_checkpoint() {
-  const std::shared_ptr<local_array> found = array_table::here().any();
-  if (found == nullptr) return {};
-  return fmt::format(
-      "{} ({}) is not in checkpoints: free it before, or call tri::checkpoint_without_arrays, which leaves it out",
-      describe(found->id()), describe(found->shape()));
-}
-const bool is_registered = objects::register_array_obstacle(&obstacle_to_checkpoint);
 }  // namespace
 
 array_table& array_table::here() {
@@ -81,11 +71,20 @@ std::shared_ptr<local_array> array_table::find(array_id id) const {
   return found == arrays_.end() ? nullptr : found->second;
 }
 
-std::shared_ptr<local_array> array_table::any() const { return arrays_.empty() ? nullptr : arrays_.begin()->second; }
+std::vector<std::shared_ptr<local_array>> array_table::all() const {
+  std::vector<std::shared_ptr<local_array>> found;
+  for (const auto& [id, array] : arrays_) found.push_back(array);
+  std::ranges::sort(found, {}, &local_array::id);
+  return found;
+}
 
 bool array_table::was_freed(array_id id) const {
   const auto of_partition = freed_.find(partition_of(id));
   return of_partition != freed_.end() && of_partition->second.contains(number_in_partition(id));
+}
+
+void array_table::freed_before(std::uint64_t partition, std::uint64_t first, std::uint64_t last) {
+  for (std::uint64_t number = first; number <= last; ++number) freed_[partition].insert(number);
 }
 
 void array_table::enter(const std::shared_ptr<local_array>& array) {

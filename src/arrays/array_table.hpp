@@ -3,6 +3,7 @@
 // the notice of a creation would be lost).
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -30,10 +31,21 @@ class array_table {
 
   array_id next_id_of_all() { return id_of(0, made_by_all_++); }
   array_id next_own_id(int pe) { return id_of(static_cast<std::uint64_t>(pe) + 1, made_alone_++); }
+  /// The last number that this PE has given; those that it gives from now on are behind `number`.
+  std::uint64_t last_number() const { return std::max(made_by_all_, made_alone_) - 1; }
+  void begin_behind(std::uint64_t number) { made_by_all_ = made_alone_ = number + 1; }
   std::shared_ptr<local_array> find(array_id id) const;
-  /// One that was not freed; null: there is none.
-  std::shared_ptr<local_array> any() const;
+  /// Those that were not freed, by name.
+  std::vector<std::shared_ptr<local_array>> all() const;
   bool was_freed(array_id id) const;
+  /// Calls visit(partition, first number, last number).
+  template <class Visit>
+  void visit_freed(Visit&& visit) const {
+    for (const auto& [partition, numbers] : freed_)
+      numbers.visit_ranges([&, of = partition](std::uint64_t first, std::uint64_t last) { visit(of, first, last); });
+  }
+  /// In the job before its restart.
+  void freed_before(std::uint64_t partition, std::uint64_t first, std::uint64_t last);
   void enter(const std::shared_ptr<local_array>& array);
   void make_piece(local_array& array);
   void free_piece(local_array& array) { free_piece(array, at::run); }

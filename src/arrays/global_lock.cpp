@@ -2,12 +2,14 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <exception>
 #include <map>
 #include <stdexcept>
 #include <string>
 #include <unordered_map>
 
+#include "arrays/array_state.hpp"
 #include "arrays/barrier_of_all.hpp"
 #include "arrays/lock_queue.hpp"
 #include "arrays/outstanding_requests.hpp"
@@ -26,8 +28,9 @@ std::string describe_lock(array_id id) {
   return fmt::format("global lock {} of those made by PE {}", number, partition_of(id) - 1);
 }
 
+// The job may have fewer PEs than the one before its restart.
 int home_of(array_id id) {
-  if (partition_of(id) != 0) return static_cast<int>(partition_of(id)) - 1;
+  if (partition_of(id) != 0) return static_cast<int>((partition_of(id) - 1) % static_cast<std::uint64_t>(pe_count()));
   return static_cast<int>(number_in_partition(id) % static_cast<std::uint64_t>(pe_count()));
 }
 
@@ -43,6 +46,11 @@ class lock_table {
 
   array_id next_id_of_all() { return id_of(0, made_by_all_++); }
   array_id next_own_id() { return id_of(static_cast<std::uint64_t>(this_pe()) + 1, made_alone_++); }
+
+  // Of checkpoints (array_state.hpp).
+  std::string obstacle_to_checkpoint() const;
+  std::uint64_t last_number() const { return std::max(made_by_all_, made_alone_) - 1; }
+  void begin_behind(std::uint64_t number) { made_by_all_ = made_alone_ = number + 1; }
 
   // Of a PE that asks.
   std::uint64_t ask(array_id id, const promise<void>& to, bool is_end);
@@ -101,6 +109,14 @@ std::string lock_table::describe_waiting() const {
       text += fmt::format("\n  PE {}: {} requests wait for {}, which PE {} holds", this_pe(), queue.waiting(),
                           describe_lock(id), queue.holder().pe);
   return text;
+}
+
+std::string lock_table::obstacle_to_checkpoint() const {
+  if (!held_.empty())
+    return fmt::format("{} is held by PE {}; release it before", describe_lock(held_.begin()->first), this_pe());
+  for (const auto& [number, one] : requests_)
+    return fmt::format("PE {} has asked for {} and not taken it yet", this_pe(), describe_lock(one.id));
+  return {};
 }
 
 // ---- messages
@@ -230,6 +246,10 @@ bool is_over() {
 }
 
 }  // namespace
+
+std::string obstacle_of_locks() { return lock_table::here().obstacle_to_checkpoint(); }
+std::uint64_t last_lock() { return lock_table::here().last_number(); }
+void begin_locks_behind(std::uint64_t number) { lock_table::here().begin_behind(number); }
 }  // namespace arrays
 
 global_lock global_lock::made_by_all() { return global_lock(arrays::lock_table::here().next_id_of_all()); }

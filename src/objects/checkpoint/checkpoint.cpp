@@ -52,10 +52,11 @@ written_part write_part(sched::pe& here, const writing_place& place) {
     writer.emplace(begin_own_memory(here, place.slot), identity);
   else
     writer.emplace(checkpoint_files::path_of_pe(place.states, number), identity);
-  part.populations = write_pe_state(here, *writer);
+  part.populations = write_pe_state(here, *writer, place.leaves_arrays);
   part.file = writer->finish();
   part.last_single = pe_objects::of(here).last_single();
   part.last_section = sections_made_here();
+  if (const array_states* const arrays = registered_array_states()) part.last_array = arrays->last_number();
   return part;
 }
 
@@ -125,18 +126,20 @@ task<std::vector<written_part>> write_parts(sched::pe& here, const writing_place
   co_return parts;
 }
 
-described_job describe_parts(sched::pe& here, const std::vector<written_part>& parts, program_state program) {
+described_job describe_parts(sched::pe& here, const writing_place& place, const std::vector<written_part>& parts,
+                             program_state program) {
   described_job described;
   checkpoint_files::manifest& contents = described.contents;
   contents.program = program_identity();
   contents.processes = static_cast<std::uint64_t>(here.job().processes());
-  job_state job = describe_job(here);
+  job_state job = describe_job(here, place.leaves_arrays);
   job.program = std::move(program);
   std::map<std::uint64_t, std::uint64_t> populations;
   for (const written_part& part : parts) {
     contents.pes.push_back(part.file);
     job.last_single = std::max(job.last_single, part.last_single);
     job.last_section = std::max(job.last_section, part.last_section);
+    job.last_array = std::max(job.last_array, part.last_array);
     for (const auto& [collection, elements] : part.populations) populations[collection] += elements;
   }
   for (collection_state& each : job.collections) {
@@ -153,11 +156,11 @@ described_job describe_parts(sched::pe& here, const std::vector<written_part>& p
 
 namespace {
 
-task<> write_to_folder(sched::pe& here, const std::string& path, program_state program) {
+task<> write_to_folder(sched::pe& here, const std::string& path, program_state program, bool leaves_arrays) {
   checkpoint_files::unfinished_checkpoint folder(path);
-  const writing_place place{folder.states(), 0, folder.token()};
+  const writing_place place{folder.states(), 0, folder.token(), leaves_arrays};
   const std::vector<written_part> parts = co_await write_parts(here, place);
-  described_job described = describe_parts(here, parts, std::move(program));
+  described_job described = describe_parts(here, place, parts, std::move(program));
   checkpoint_files::state_writer writer(checkpoint_files::path_of_job(folder.states()),
                                         {folder.token(), checkpoint_files::file_identity::job_part});
   writer.write({record_kind::job, 0, 0, 0}, described.bytes.data(), described.bytes.size());
@@ -197,9 +200,9 @@ task<> write_all(sched::pe& here, std::string folder, program_state program, che
   for (const std::string& each : obstacles)
     if (!each.empty()) throw checkpoint_files::checkpoint_error(each);
   if (is_memory(here, folder))
-    co_await write_to_memory(here, std::move(program));
+    co_await write_to_memory(here, std::move(program), caller.leaves_arrays);
   else
-    co_await write_to_folder(here, folder, std::move(program));
+    co_await write_to_folder(here, folder, std::move(program), caller.leaves_arrays);
   if (!std::exchange(of_this_pe->is_renewal, false)) note_completed(here, folder);
 }
 

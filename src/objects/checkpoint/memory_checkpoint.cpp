@@ -220,18 +220,18 @@ kept_memory& begin_own_memory(sched::pe& here, int slot) {
   return *memory;
 }
 
-task<> write_to_memory(sched::pe& here, program_state program) {
+task<> write_to_memory(sched::pe& here, program_state program, bool leaves_arrays) {
   const sched::runtime& job = here.job();
   const checkpoint_files::memory_slots::place place = of_this_pe.slots.begin();
   const std::uint64_t token = os::hashed(os::random_text());
-  const writing_place into{{}, place.slot, token};
+  const writing_place into{{}, place.slot, token, leaves_arrays};
   const std::vector<written_part> parts = co_await write_parts(here, into);
   checkpoint_files::copies_under_way copies(hosts_of_pes(job), job.hosts());
   for (int pe = 0; pe < job.pes(); ++pe) copies.written(pe);
   if (job.hosts() > 1) co_await copy_parts(here, place.slot, token, parts, copies);
   if (!copies.may_count()) throw checkpoint_error("not all copies have arrived on the next host");
 
-  described_job described = describe_parts(here, parts, std::move(program));
+  described_job described = describe_parts(here, into, parts, std::move(program));
   described.contents.token = token;
   described.contents.states = checkpoint_files::name_of_generation(place.generation);
   const std::string file = job_file_of(here, place.slot, token, described.bytes, described.contents.job);

@@ -16,7 +16,7 @@ namespace tri::objects {
 /// The memory into which this PE is about to write its own state.
 checkpoint_files::kept_memory& begin_own_memory(sched::pe& here, int slot);
 /// A checkpoint, when all PEs can be written. Throws checkpoint_error; then the one before still counts.
-task<> write_to_memory(sched::pe& here, program_state program);
+task<> write_to_memory(sched::pe& here, program_state program, bool leaves_arrays);
 
 /// A checkpoint that was found in memory, and who reads which part of it.
 struct found_in_memory {

@@ -27,10 +27,12 @@ void with_archive(Save&& save, Use&& use) {
   arena::release(written.block);
 }
 
-obstacle_function& array_obstacle() {
-  static obstacle_function found = nullptr;
-  return found;
+const array_states*& states_of_arrays() {
+  static const array_states* registered = nullptr;
+  return registered;
 }
+
+std::string as_text(const void* bytes, std::size_t count) { return {static_cast<const char*>(bytes), count}; }
 
 std::string obstacle_of_teams(const sched::pe& here, const local_teams& teams) {
   std::string obstacle;
@@ -94,10 +96,11 @@ std::uint64_t program_identity() {
   return hash;
 }
 
-bool register_array_obstacle(obstacle_function found) {
-  array_obstacle() = found;
+bool register_array_states(const array_states* states) {
+  states_of_arrays() = states;
   return true;
 }
+const array_states* registered_array_states() { return states_of_arrays(); }
 
 std::string obstacle_to_checkpoint(sched::pe& here, const checkpoint_caller& caller) {
   const pe_objects& objects = pe_objects::of(here);
@@ -113,7 +116,7 @@ std::string obstacle_to_checkpoint(sched::pe& here, const checkpoint_caller& cal
   if (obstacle.empty()) obstacle = incomplete_section_contribution();
   if (obstacle.empty() && here.local_number() == 0) obstacle = obstacle_of_process();
   if (obstacle.empty()) obstacle = obstacle_of_teams(here, pe_objects::of(here).teams());
-  if (obstacle.empty() && array_obstacle() != nullptr && !caller.leaves_arrays) obstacle = array_obstacle()();
+  if (obstacle.empty() && states_of_arrays() != nullptr) obstacle = states_of_arrays()->obstacle();
   return obstacle;
 }
 
@@ -132,7 +135,8 @@ void write_record(checkpoint_files::state_writer& writer, const checkpoint_files
 }
 
 std::vector<std::pair<std::uint32_t, std::uint64_t>> write_pe_state(sched::pe& here,
-                                                                    checkpoint_files::state_writer& writer) {
+                                                                    checkpoint_files::state_writer& writer,
+                                                                    bool leaves_arrays) {
   std::vector<std::pair<std::uint32_t, std::uint64_t>> populations;
   pe_objects::of(here).visit_collections([&](local_collection& each) {
     static_cast<collection_manager&>(each).write_elements(writer);
@@ -145,6 +149,7 @@ std::vector<std::pair<std::uint32_t, std::uint64_t>> write_pe_state(sched::pe& h
       write_record(writer, {record_kind::variable, 0, 0, number}, [&](output_archive& archive) { each.save(archive); });
     ++number;
   }
+  if (states_of_arrays() != nullptr && !leaves_arrays) states_of_arrays()->save(writer);
   if (here.local_number() != 0) return populations;
   for_each_node_object([&](std::uint32_t group, node_object& member) {
     const node_object_type& type = node_object_type_of(member.node_type());
@@ -164,7 +169,7 @@ std::string read_job_record(const std::string& path, std::uint64_t token,
   return bytes;
 }
 
-job_state describe_job(sched::pe& here) {
+job_state describe_job(sched::pe& here, bool leaves_arrays) {
   job_state job;
   const pe_objects& objects = pe_objects::of(here);
   job.pes_per_process = here.job().pes_per_process();
@@ -174,9 +179,8 @@ job_state describe_job(sched::pe& here) {
     if (added.facts.map != 0) {  // the places of its elements follow from it, before anything else is restored
       const node_object& map = node_object_here(added.facts.map);
       added.map_type = map.node_type();
-      with_archive(
-          [&](output_archive& archive) { node_object_type_of(added.map_type).save(map, archive); },
-          [&](const void* bytes, std::size_t count) { added.map.assign(static_cast<const char*>(bytes), count); });
+      with_archive([&](output_archive& archive) { node_object_type_of(added.map_type).save(map, archive); },
+                   [&](const void* bytes, std::size_t count) { added.map = as_text(bytes, count); });
     }
     job.last_collection = std::max(job.last_collection, each.facts().id);
   });
@@ -185,12 +189,14 @@ job_state describe_job(sched::pe& here) {
   std::uint32_t number = 0;
   for (const read_only_state& each : read_only_variables()) {
     if (each.is_published)
-      with_archive([&](output_archive& archive) { each.saved->save(archive); },
-                   [&](const void* bytes, std::size_t count) {
-                     job.read_only.emplace_back(number, std::string(static_cast<const char*>(bytes), count));
-                   });
+      with_archive(
+          [&](output_archive& archive) { each.saved->save(archive); },
+          [&](const void* bytes, std::size_t count) { job.read_only.emplace_back(number, as_text(bytes, count)); });
     ++number;
   }
+  if (states_of_arrays() != nullptr && !leaves_arrays)
+    with_archive([](output_archive& archive) { states_of_arrays()->describe(archive); },
+                 [&](const void* bytes, std::size_t count) { job.arrays = as_text(bytes, count); });
   return job;
 }
 

@@ -88,6 +88,8 @@ class restarting_pe {
 
   int pes() const { return here_.job().pes(); }
   void create_collection(const collection_state& which, std::uint64_t shared);
+  void create_arrays(const job_state& job) const;
+  void place_array(carried_record record, const std::vector<char>& bytes);
   collection_manager& collection(std::uint32_t id) const;
   void place(const checkpoint_files::record_head& head, const std::vector<char>& bytes, int from);
   void place_element(carried_record record, const std::vector<char>& bytes);
@@ -167,6 +169,16 @@ void restarting_pe::create_collection(const collection_state& which, std::uint64
   collection(facts.id).begin_restore(pes());
 }
 
+void restarting_pe::create_arrays(const job_state& job) const {
+  const array_states* const arrays = registered_array_states();
+  if (arrays == nullptr) return;
+  arrays->begin_behind(job.last_array);
+  if (job.arrays.empty()) return;
+  input_archive archive(job.arrays.data(), job.arrays.size());
+  arrays->create(archive);
+  check_is_read(archive, "the description of global arrays");
+}
+
 void restarting_pe::create_collections() {
   const job_state job = read_job(plan_.job);
   pe_objects& objects = pe_objects::of(here_);
@@ -176,6 +188,7 @@ void restarting_pe::create_collections() {
     for (std::size_t number = 0; number < job.collections.size(); ++number)
       if ((job.collections[number].facts.bound_to != 0) == is_bound)
         create_collection(job.collections[number], plan_.shared.at(number));
+  create_arrays(job);
   if (here_.local_number() != 0) return;
   const std::vector<read_only_state> variables = read_only_variables();
   for (const auto& [variable, bytes] : job.read_only) {
@@ -223,6 +236,8 @@ void restarting_pe::place(const checkpoint_files::record_head& head, const std::
     }
     case record_kind::team:  // of PEs by number: where these are others, only its name stays taken
       return hand_on(from % pes(), record, plan_.pes_before == pes() ? bytes : std::vector<char>());
+    case record_kind::array:
+      return place_array(record, bytes);
     case record_kind::node_object: {
       const auto& type = node_object_type_of(record.type);
       record.from /= plan_.pes_per_process_before;
@@ -251,6 +266,12 @@ void restarting_pe::place_element(carried_record record, const std::vector<char>
     record.kind = record_kind::deleted;  // not at home: its place goes along, in `from`
     hand_on(home_pe, record, {});
   }
+}
+
+void restarting_pe::place_array(carried_record record, const std::vector<char>& bytes) {
+  const array_states* const arrays = registered_array_states();
+  if (arrays == nullptr) throw archive_error("a record is of a global array, and this program has none");
+  arrays->place(record.number, bytes, [&](int pe, const std::vector<char>& part) { hand_on(pe, record, part); });
 }
 
 void restarting_pe::place_deleted(carried_record record, const std::vector<char>& bytes) {
@@ -309,6 +330,8 @@ void restarting_pe::take(const carried_record& record, const char* bytes, std::s
       return collection(record.collection).restored_elsewhere(record.number, record.from);
     case record_kind::team:
       return take_team(record, archive);
+    case record_kind::array:
+      return registered_array_states()->take(record.number, bytes, count);
     case record_kind::variable:
       if (leaves(record, here_.number(), 1)) {
         leaving_variables_[{record.number, record.from}] = std::string(bytes, count);

@@ -28,10 +28,11 @@ struct written_part {
   std::vector<std::pair<std::uint32_t, std::uint64_t>> populations;
   std::uint32_t last_single = 0;
   std::uint64_t last_section = 0;
+  std::uint64_t last_array = 0;
   bool was_busy = false;  // it has sent or run messages since it was asked
   template <class Archive>
   void serialize(Archive& archive) {
-    archive(counts, file, populations, last_single, last_section, was_busy);
+    archive(counts, file, populations, last_single, last_section, last_array, was_busy);
   }
 };
 
@@ -40,9 +41,10 @@ struct writing_place {
   std::string states;     // the folder; empty: into memory
   std::int32_t slot = 0;  // of memory
   std::uint64_t token = 0;
+  bool leaves_arrays = false;  // checkpoint_caller::leaves_arrays
   template <class Archive>
   void serialize(Archive& archive) {
-    archive(states, slot, token);
+    archive(states, slot, token, leaves_arrays);
   }
 };
 
@@ -55,7 +57,8 @@ struct described_job {
   checkpoint_files::manifest contents;
   std::string bytes;
 };
-described_job describe_parts(sched::pe& here, const std::vector<written_part>& parts, program_state program);
+described_job describe_parts(sched::pe& here, const writing_place& place, const std::vector<written_part>& parts,
+                             program_state program);
 
 /// The answers of PEs, all of them, and the first error.
 template <class R>

@@ -14,7 +14,6 @@
 #include "objects/checkpoint/checkpoint_folder.hpp"
 #include "support/check.hpp"
 #include "support/run_on_pes.hpp"
-#include "trireme/array_files.hpp"
 #include "trireme/team.hpp"
 
 namespace tri::testing {
@@ -744,7 +743,7 @@ TEST(checkpoint, elements_hear_of_a_restart_when_all_are_there) {
               0);
 }
 
-// ---- teams and global arrays
+// ---- teams
 
 struct team_user : group_member<team_user> {
   static constexpr bool same_everywhere = true;
@@ -811,26 +810,6 @@ TEST(checkpoint, teams_are_there_again_on_as_many_pes) {
                                check_equal(totals_of(users)[0], pe_count() == 2 ? 1 : 1 + 3 + 5);
                              }),
               0);
-}
-
-TEST(checkpoint, global_arrays_are_refused_or_left_out) {
-  const checkpoint_folder folder;
-  ASSERT_EQ(run_on_pes(2,
-                       [&] {
-                         const auto numbers = make_global_array<double>(10);
-                         quiescence().get();
-                         check_throws<remote_error>([&] { checkpoint(folder.checkpoint(), 1).get(); },
-                                                    "global array 1 of those made by PE 0 ((10) of double in tiles (");
-                         check_throws<remote_error>([&] { checkpoint(folder.checkpoint(), 1).get(); },
-                                                    "is not in checkpoints: free it before");
-                         checkpoint_without_arrays(folder.checkpoint(), 2).get();
-                         checkpoint_without_arrays(in_memory, 3).get();  // nothing: the job does not survive
-                         numbers.free().get();
-                         quiescence().get();
-                         checkpoint(folder.checkpoint(), 4).get();
-                       }),
-            0);
-  ASSERT_EQ(restart_on_pes(1, folder, [] { check_equal(restored_state<int>(), 4); }), 0);
 }
 
 }  // namespace

@@ -19,6 +19,8 @@ struct array_shape {
   std::int32_t dimensions = 0;
   std::int32_t first_pe = 0;
   std::uint32_t rings = 0;
+  bool has_chosen_tile = false;  ///< distribution::chosen
+  bool has_chosen_grid = false;
   numbers extents{}, tile{}, host_tile{}, grid{}, halo{};
   std::array<char, 64> type{};  ///< its name, or the beginning of a long one; ends with 0
 };
@@ -28,7 +30,11 @@ std::string describe(const array_shape& shape);
 template <int N>
 array_shape shape_of(const layout<N>& where, std::string_view type) {
   const distribution<N>& how = where.how();
-  array_shape shape{.dimensions = N, .first_pe = how.first_pe, .rings = how.rings};
+  array_shape shape{.dimensions = N,
+                    .first_pe = how.first_pe,
+                    .rings = how.rings,
+                    .has_chosen_tile = how.chosen.tile,
+                    .has_chosen_grid = how.chosen.grid};
   const auto keep = [](const position<N>& from, array_shape::numbers& to) { std::ranges::copy(from.at, to.begin()); };
   keep(where.extents(), shape.extents);
   keep(how.tile, shape.tile);
@@ -37,6 +43,23 @@ array_shape shape_of(const layout<N>& where, std::string_view type) {
   keep(how.halo, shape.halo);
   std::ranges::copy(type.substr(0, shape.type.size() - 1), shape.type.begin());
   return shape;
+}
+
+/// The distribution of a shape, whose dimensions must be N.
+template <int N>
+distribution<N> distribution_of(const array_shape& shape) {
+  distribution<N> how;
+  const auto take = [](const array_shape::numbers& from, position<N>& to) {
+    std::copy_n(from.begin(), N, to.at.begin());
+  };
+  take(shape.tile, how.tile);
+  take(shape.host_tile, how.host_tile);
+  take(shape.grid, how.grid);
+  take(shape.halo, how.halo);
+  how.first_pe = shape.first_pe;
+  how.rings = shape.rings;
+  how.chosen = {.tile = shape.has_chosen_tile, .grid = shape.has_chosen_grid};
+  return how;
 }
 
 }  // namespace tri::arrays

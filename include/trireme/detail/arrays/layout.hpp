@@ -85,13 +85,30 @@ struct distribution {
   position<N> halo{};         ///< ghost cells on each side of a tile
   std::int32_t first_pe = 0;  ///< which PE has the first tile
   std::uint32_t rings = 0;    ///< bit d: the array is periodic along dimension d
+  /// What a layout has chosen because it was not given; a job with other PEs, restarted from a checkpoint, chooses
+  /// anew.
+  struct chosen_parts {
+    bool tile = false;
+    bool grid = false;
+  } chosen{};
 
   constexpr distribution() = default;
   template <class... Options>
   constexpr explicit distribution(const Options&... options) {
     (set(options), ...);
   }
-  friend constexpr bool operator==(const distribution&, const distribution&) = default;
+  friend constexpr bool operator==(const distribution& a, const distribution& b) {
+    return a.tile == b.tile && a.host_tile == b.host_tile && a.grid == b.grid && a.halo == b.halo &&
+           a.first_pe == b.first_pe && a.rings == b.rings;
+  }
+  /// As the program gave it.
+  constexpr distribution given() const {
+    distribution without = *this;
+    if (chosen.tile) without.tile = {};
+    if (chosen.grid) without.grid = {};
+    without.chosen = {};
+    return without;
+  }
 
  private:
   constexpr void set(const tile_extents<N>& given) { tile = at_least_one(given.at, "tri::tiles"); }
@@ -164,8 +181,10 @@ template <int N>
 class layout {
  public:
   layout() = default;
-  layout(const position<N>& extents, distribution<N> how, const machine_shape& machine, std::size_t bytes_of_element)
-      : extents_(extents), how_(how), machine_(machine) {
+  layout(const position<N>& extents, const distribution<N>& wanted, const machine_shape& machine,
+         std::size_t bytes_of_element)
+      : extents_(extents), how_(wanted.given()), machine_(machine) {
+    const distribution<N> how = how_;
     check_extents(extents.at.data(), N, bytes_of_element);
     check_first_pe(how.first_pe, machine.pes);
     if (how.host_tile == position<N>()) {
@@ -390,7 +409,8 @@ class layout {
   }
 
   void divide_into_blocks() {
-    if (how_.grid == position<N>()) choose_grid(extents_.at.data(), N, machine_.pes, how_.grid.at.data());
+    how_.chosen = {.tile = true, .grid = how_.grid == position<N>()};
+    if (how_.chosen.grid) choose_grid(extents_.at.data(), N, machine_.pes, how_.grid.at.data());
     check_grid(how_.grid.at.data(), N, machine_.pes);
     for (int d = 0; d < N; ++d)
       how_.tile[d] = std::max<std::int64_t>((extents_[d] + how_.grid[d] - 1) / how_.grid[d], 1);

@@ -3,6 +3,7 @@
 // (requests.hpp). Each PE has its own table of arrays, which grows with the arrays it has met, not with the job.
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
@@ -12,9 +13,11 @@
 #include <vector>
 
 #include "trireme/detail/arrays/array_shape.hpp"
+#include "trireme/detail/arrays/copy_box.hpp"
 #include "trireme/detail/arrays/halo_plan.hpp"
 #include "trireme/detail/arrays/layout.hpp"
 #include "trireme/detail/objects/type_name.hpp"
+#include "trireme/detail/os/function_ref.hpp"
 #include "trireme/detail/sched/pe.hpp"
 #include "trireme/detail/sched/runtime.hpp"
 
@@ -74,6 +77,8 @@ class local_array {
   /// Of what all PEs must have given alike.
   virtual std::uint64_t digest() const = 0;
   virtual array_shape shape() const = 0;
+  /// Of the name of its elements' type.
+  virtual std::uint64_t type_digest() const = 0;
   /// Goes with requests.
   std::uint32_t short_digest() const { return short_digest_; }
   /// Throws std::logic_error when the array was freed.
@@ -92,6 +97,22 @@ class local_array {
   virtual place place_of_number(std::int64_t number) const = 0;
   virtual std::int64_t element_count() const = 0;
   virtual std::int64_t elements_on(std::int32_t pe) const = 0;
+
+  // Boxes of elements as checkpoints have them (src/arrays/array_state.hpp): first and last, each of `dimensions`
+  // numbers; the elements row by row, without ghost cells and padding.
+  using use_of_box = os::function_ref<void(const std::int64_t* first, const std::int64_t* last)>;
+  using use_of_part = os::function_ref<void(std::int32_t pe, const std::int64_t* first, const std::int64_t* last)>;
+  /// All elements of this PE, in boxes of one tile each and of at most so many elements.
+  virtual void for_each_own_box(std::int64_t most, use_of_box use) const = 0;
+  /// The parts of a box, each in one tile. The box must be inside.
+  virtual void for_each_part(const std::int64_t* first, const std::int64_t* last, use_of_part use) const = 0;
+  /// Of a box in one tile of this PE. Its piece must be made.
+  virtual void copy_from(const std::int64_t* first, const std::int64_t* last, std::byte* to) const = 0;
+  virtual void copy_to(const std::int64_t* first, const std::int64_t* last, const std::byte* from) = 0;
+  /// A part of a box whose elements lie row by row, to where the part's do.
+  virtual void copy_part(const std::int64_t* first_of_box, const std::int64_t* last_of_box, const std::byte* box,
+                         const std::int64_t* first, const std::int64_t* last, std::byte* to) const = 0;
+  virtual bool contains_box(const std::int64_t* first, const std::int64_t* last) const = 0;
 
  protected:
   local_array(array_id id, const void* type, std::size_t bytes_of_element, int dimensions);
@@ -158,6 +179,50 @@ class typed_array final : public local_array {
     return sum;
   }
   array_shape shape() const override { return shape_of(layout_, name_of_type_); }
+  std::uint64_t type_digest() const override { return digest_of_name(name_of_type_); }
+
+  void for_each_own_box(std::int64_t most, use_of_box use) const override {
+    const std::int32_t pe = home().number();
+    for (std::int64_t slot = 0; slot < layout_.slots_of(pe); ++slot)
+      if (const auto tile = layout_.tile_in(pe, slot)) in_halves(layout_.elements_of(*tile), most, use);
+  }
+  void for_each_part(const std::int64_t* first, const std::int64_t* last, use_of_part use) const override {
+    const region<N> box = box_of(first, last);
+    const position<N> strides = row_major_strides(box.extents());
+    layout_.for_each_piece(box, [&](const tile_piece<N>& piece) {
+      region<N> part;
+      std::int64_t rest = piece.region_offset;
+      for (int d = 0; d < N; ++d) {
+        part.first[d] = box.first[d] + rest / strides[d];
+        part.last[d] = part.first[d] + piece.extents[d];
+        rest %= strides[d];
+      }
+      use(piece.pe, part.first.at.data(), part.last.at.data());
+    });
+  }
+  void copy_from(const std::int64_t* first, const std::int64_t* last, std::byte* to) const override {
+    const region<N> box = box_of(first, last);
+    copy_box<N>(to, row_major_strides(box.extents()), memory_of(box), layout_.strides_in_tile(), box.extents(),
+                bytes_of_element());
+  }
+  void copy_to(const std::int64_t* first, const std::int64_t* last, const std::byte* from) override {
+    const region<N> box = box_of(first, last);
+    copy_box<N>(memory_of(box), layout_.strides_in_tile(), from, row_major_strides(box.extents()), box.extents(),
+                bytes_of_element());
+  }
+  void copy_part(const std::int64_t* first_of_box, const std::int64_t* last_of_box, const std::byte* box,
+                 const std::int64_t* first, const std::int64_t* last, std::byte* to) const override {
+    const region<N> whole = box_of(first_of_box, last_of_box);
+    const region<N> part = box_of(first, last);
+    const position<N> strides = row_major_strides(whole.extents());
+    const std::int64_t before = dot(part.first, strides) - dot(whole.first, strides);
+    copy_box<N>(to, row_major_strides(part.extents()), box + before * static_cast<std::int64_t>(bytes_of_element()),
+                strides, part.extents(), bytes_of_element());
+  }
+  bool contains_box(const std::int64_t* first, const std::int64_t* last) const override {
+    const region<N> box = box_of(first, last);
+    return box.volume() > 0 && box.intersection(region<N>({}, layout_.extents())) == box;
+  }
 
   /// The address of an element whose tile is known; null: ask find.
   [[gnu::always_inline]] std::byte* known(const position<N>& at, std::size_t bytes_of_element) const {
@@ -183,6 +248,28 @@ class typed_array final : public local_array {
   }
 
  private:
+  static region<N> box_of(const std::int64_t* first, const std::int64_t* last) {
+    region<N> box;
+    std::copy_n(first, N, box.first.at.begin());
+    std::copy_n(last, N, box.last.at.begin());
+    return box;
+  }
+  static void in_halves(const region<N>& box, std::int64_t most, use_of_box use) {
+    if (box.volume() == 0) return;
+    int d = 0;
+    while (d < N - 1 && box.last[d] - box.first[d] == 1) ++d;
+    if (box.volume() <= most || box.last[d] - box.first[d] == 1) return use(box.first.at.data(), box.last.at.data());
+    const std::int64_t middle = box.first[d] + (box.last[d] - box.first[d]) / 2;
+    region<N> half = box;
+    half.last[d] = middle;
+    in_halves(half, most, use);
+    half = box;
+    half.first[d] = middle;
+    in_halves(half, most, use);
+  }
+  std::byte* memory_of(const region<N>& box) const {
+    return own_piece() + layout_.place_of(box.first).offset * static_cast<std::int64_t>(bytes_of_element());
+  }
   void forget_addresses() override { known_ = {}; }
   void know_tile_of(const position<N>& at, const place& where, std::byte* piece) {
     const region<N> tile = layout_.elements_of(last_tile_);

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "trireme/buffer.hpp"
+#include "trireme/detail/arrays/copy_box.hpp"
 #include "trireme/detail/arrays/requests.hpp"
 #include "trireme/future.hpp"
 #include "trireme/run.hpp"
@@ -24,33 +25,6 @@ namespace tri::arrays {
 
 /// Ends the job when a section has come with another number of bytes than its region has.
 void check_length(std::size_t come, std::size_t expected);
-
-/// Copies a box of elements; steps in elements.
-template <int N>
-void copy_box(std::byte* to, const position<N>& to_strides, const std::byte* from, const position<N>& from_strides,
-              const position<N>& extents, std::size_t bytes_of_element) {
-  const auto bytes = static_cast<std::int64_t>(bytes_of_element);
-  const std::int64_t run = extents[N - 1];
-  const auto copy_rows = [&](std::byte* target, const std::byte* source, std::int64_t rows, std::int64_t target_step,
-                             std::int64_t source_step) {
-    if (run == 1 && bytes == 8) {  // a column: a call of memcpy for each would cost more than the copy
-      for (std::int64_t row = 0; row < rows; ++row)
-        std::memcpy(target + row * target_step, source + row * source_step, 8);
-      return;
-    }
-    for (std::int64_t row = 0; row < rows; ++row)
-      std::memcpy(target + row * target_step, source + row * source_step, static_cast<std::size_t>(run * bytes));
-  };
-  if constexpr (N == 1) {
-    copy_rows(to, from, 1, 0, 0);
-  } else {
-    position<N> at;
-    do
-      copy_rows(to + dot(at, to_strides) * bytes, from + dot(at, from_strides) * bytes, extents[N - 2],
-                to_strides[N - 2] * bytes, from_strides[N - 2] * bytes);
-    while (next_position(at, extents, N - 2));
-  }
-}
 
 /// Calls f(position of its first element, length) for each row of a box.
 template <int N, class F>
