@@ -5,9 +5,8 @@
 // produced what that one causes. A number of producers, given at the start, say `done` when they send no more on their
 // own account. Complete: all producers are done, and as many were consumed as produced.
 //
-// The counters of all PEs are added up in two waves, as for quiescence: all consumed first, all produced afterwards.
-// Each consumption was counted after what it has produced; so equal sums mean that nothing was left when the second
-// wave began.
+// The counters of all PEs are added up in two waves, as for quiescence: all consumed first, all produced afterwards
+// (detail/objects/completion_waves.hpp).
 #pragma once
 
 #include "trireme/detail/require_cxx20.hpp"
@@ -17,6 +16,7 @@
 #include <string>
 #include <tuple>
 
+#include "trireme/detail/objects/completion_waves.hpp"
 #include "trireme/group.hpp"
 #include "trireme/reducers.hpp"
 #include "trireme/run.hpp"
@@ -59,17 +59,16 @@ class local_completion : public group_member<local_completion> {
     constexpr std::chrono::microseconds longest_pause{2000};
     for (std::chrono::microseconds pause{20};; pause = pause < longest_pause ? 2 * pause : longest_pause) {
       future<sums> first_wave = all.reduce<&local_completion::counts>(several(sum, sum, sum));
-      const sums before = co_await std::move(first_wave);
+      const completion_counts first = as_counts(co_await std::move(first_wave));
       future<sums> second_wave = all.reduce<&local_completion::counts>(several(sum, sum, sum));
-      const sums now = co_await std::move(second_wave);
-      if (std::get<2>(before) == producers_ && std::get<1>(before) == std::get<0>(now)) break;
-      // Inside one wave more may seem consumed than produced: a PE that was asked late has consumed what another one
-      // has produced since it was asked. Not of what the wave before found.
-      if (std::get<2>(before) > producers_ || std::get<1>(before) > std::get<0>(now)) {
+      const completion_counts second = as_counts(co_await std::move(second_wave));
+      const completion_verdict verdict = judge_waves(first, second, producers_);
+      if (verdict == completion_verdict::complete) break;
+      if (verdict == completion_verdict::overdrawn) {
         is_detecting_ = false;
-        complete.fail("tri::completion_detector: " + std::to_string(std::get<1>(before)) +
-                      " messages were consumed of " + std::to_string(std::get<0>(now)) + " produced, and " +
-                      std::to_string(std::get<2>(before)) + " producers are done of " + std::to_string(producers_));
+        complete.fail("tri::completion_detector: " + std::to_string(first.consumed) + " messages were consumed of " +
+                      std::to_string(second.produced) + " produced, and " + std::to_string(first.done) +
+                      " producers are done of " + std::to_string(producers_));
         co_return;
       }
       future<void> paused = after(pause);
@@ -80,6 +79,8 @@ class local_completion : public group_member<local_completion> {
   }
 
  private:
+  static completion_counts as_counts(const sums& of) { return {std::get<0>(of), std::get<1>(of), std::get<2>(of)}; }
+
   std::uint64_t produced_ = 0;
   std::uint64_t consumed_ = 0;
   std::uint64_t done_ = 0;
