@@ -25,7 +25,8 @@ class seed_deque {
   };
 
   /// The first ring has so many places, a power of two.
-  explicit seed_deque(std::int64_t first_capacity = 64) : first_capacity_(first_capacity) {}
+  explicit seed_deque(std::int64_t first_capacity) : first_capacity_(first_capacity) {}
+  seed_deque() : seed_deque(64) {}
 
   // ---- by the owner
   /// Copies the seed in. May throw arena_exhausted when the ring is full; then nothing has changed.
