@@ -160,6 +160,42 @@ void bound_arrays_move_under_traffic() {
 }
 const case_entry traffic_case{"bound_arrays_move_under_traffic", &bound_arrays_move_under_traffic};
 
+// Messages of one PE to a partner stay in order while both move to and fro: also those that wait in the queue of that
+// PE when they leave it.
+struct numbered : array_element<numbered, index<1>> {
+  int next = 0;
+  bool is_in_order = true;
+  void take(int number) { is_in_order = is_in_order && number == next++; }
+  bool in_order(int messages) const { return is_in_order && next == messages; }
+  template <class Archive>
+  void serialize(Archive& archive) {
+    archive(next, is_in_order);
+  }
+};
+struct ticker : group_member<ticker> {
+  int sent = 0;
+  void tick(array<cell> cells, array<numbered> partners, int elements) {
+    for (int i = 0; i < elements; ++i) partners(i).send<&numbered::take>(sent);
+    if (++sent % 8 == 0) cells(sent / 8 % elements).send<&cell::go>(sent / 8 / elements % 2 == 0 ? 0 : pe_count() - 1);
+  }
+  // Between two messages of its own a PE hears of moves.
+  void drive(group<ticker> all, array<cell> cells, array<numbered> partners, int elements, int ticks) {
+    all(0).send<&ticker::tick>(cells, partners, elements);
+    if (ticks > 1) all(this_pe()).send<&ticker::drive>(all, cells, partners, elements, ticks - 1);
+  }
+};
+void messages_to_partners_stay_in_order() {
+  constexpr int elements = 4;
+  constexpr int ticks = 2000;
+  const auto cells = make_array<cell>({elements});
+  const auto partners = make_bound_array<numbered>(cells);
+  const auto tickers = make_group<ticker>();
+  tickers(pe_count() - 1).send<&ticker::drive>(tickers, cells, partners, elements, ticks);
+  quiescence().get();
+  for (int i = 0; i < elements; ++i) check(partners(i).call<&numbered::in_order>(ticks).get(), "messages overtook");
+}
+const case_entry order_case{"messages_to_partners_stay_in_order", &messages_to_partners_stay_in_order};
+
 // The job ends while they move.
 void only_bound_arrays_at_the_end() {
   const auto cells = make_array<cell>({9});
