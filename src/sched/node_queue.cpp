@@ -7,6 +7,7 @@
 #include <string>
 #include <utility>
 
+#include "sched/place_among_equals.hpp"
 #include "trireme/detail/arena/allocate.hpp"
 #include "trireme/detail/arena/sanitizer_handover.hpp"
 
@@ -15,7 +16,7 @@ namespace tri::sched {
 struct ordered_envelope {
   envelope message;
   priority level;
-  std::uint64_t place;  // among those of one level
+  std::uint64_t place;  // place_among_equals
   ordered_envelope* left;
   ordered_envelope* right;
 };
@@ -144,9 +145,7 @@ void node_queue::push_ordered(const envelope& message) {
   const priority urgency = message.block().urgency;
   added->level = urgency.level();
   std::lock_guard guard(overflow_lock_);
-  constexpr std::uint64_t middle = std::uint64_t{1} << 63;  // the newest first below, the oldest first from here on
-  const std::uint64_t arrival = ordered_arrivals_++;
-  added->place = urgency.is_last_in_first_out() ? middle - 1 - arrival : middle + arrival;
+  added->place = place_among_equals(urgency, ordered_arrivals_++);
   ordered_ = merged(ordered_, added);
   // relaxed: the other count announces the message
   if (is_urgent(added->level)) urgent_.fetch_add(1, std::memory_order_relaxed);

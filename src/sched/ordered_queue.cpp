@@ -2,11 +2,12 @@
 
 #include <algorithm>
 
+#include "sched/place_among_equals.hpp"
+
 namespace tri::sched {
 
 void ordered_queue::push(envelope* message, const priority& urgency) {
-  const std::uint64_t arrival = arrivals_++;
-  heap_.push_back({urgency.level(), urgency.is_last_in_first_out() ? middle - 1 - arrival : middle + arrival, message});
+  heap_.push_back({urgency.level(), place_among_equals(urgency, arrivals_++), message});
   std::push_heap(heap_.begin(), heap_.end(), later);
 }
 

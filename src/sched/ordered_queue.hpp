@@ -25,13 +25,12 @@ class ordered_queue {
  private:
   struct waiting {
     priority urgency;     // level alone
-    std::uint64_t place;  // among those of the same priority
+    std::uint64_t place;  // place_among_equals
     envelope* message;
   };
   static bool later(const waiting& a, const waiting& b) {
     return a.urgency != b.urgency ? a.urgency > b.urgency : a.place > b.place;
   }
-  static constexpr std::uint64_t middle = std::uint64_t{1} << 63;  // newest first below, oldest first from here on
   std::vector<waiting> heap_;
   std::uint64_t arrivals_ = 0;
 };

@@ -6,8 +6,15 @@
 #include <algorithm>
 #include <random>
 
+#include "sched/place_among_equals.hpp"
+
 namespace tri::sched {
 namespace {
+
+static_assert(place_among_equals(priority(3), 7) < place_among_equals(priority(3), 8));
+static_assert(place_among_equals(lifo, 8) < place_among_equals(lifo, 7));
+static_assert(place_among_equals(lifo, 0) < place_among_equals(priority(0), 0));
+static_assert(place_among_equals(lifo, 1'000'000) < place_among_equals(lifo, 0));
 
 TEST(ordered_queue, sorts_by_priority_then_arrival) {
   std::mt19937 random(5);
