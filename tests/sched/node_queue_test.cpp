@@ -139,7 +139,7 @@ TEST(wake, does_not_count_a_pe_that_was_rung_already) {
   constexpr std::uint64_t cells = 16;
   const auto first = zeroed_memory(inbox_shared::required_bytes(2, cells));
   const auto second = zeroed_memory(inbox_shared::required_bytes(2, cells));
-  pe_record records[2]{};
+  pe_record records[2];
   records[0].inbox = inbox_shared::initialise(first.get(), 2, cells);
   records[1].inbox = inbox_shared::initialise(second.get(), 2, cells);
   process_record process{};
