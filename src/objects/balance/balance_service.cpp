@@ -149,6 +149,7 @@ class balance_service {
     const std::vector<double> speeds = speeds_of_job();
     if (!speeds.empty())
       where.speeds.assign(speeds.begin() + where.first_pe, speeds.begin() + where.first_pe + where.pes);
+    where.tolerance = here_.job().values().balance_tolerance;
     of_host_.emplace(std::move(where));
   }
   void begin_to_decide() {
@@ -158,7 +159,8 @@ class balance_service {
                                         .hosts = here_.job().hosts(),
                                         .strategy = values.balance,
                                         .pays_always = values.balance_when == config::balance_occasion::pays,
-                                        .speeds = std::move(speeds)});
+                                        .speeds = std::move(speeds),
+                                        .tolerance = values.balance_tolerance});
     pe_objects::of(here_).report_waiting([this] {
       const std::string waits = decides_->state.describe();
       return waits.empty() ? std::string() : "\n  PE 0: " + waits;

@@ -241,7 +241,8 @@ void balancer::decide(std::int64_t now_ns, actions& out) {
   std::fill(busy_before_.begin(), busy_before_.end(), 0);  // PEs measure from zero now
   balancing::outcome decided;
   try {
-    decided = balancing::balance(snapshot_.loads, balancing::find_strategy(current_.front().options.strategy));
+    decided = balancing::balance(snapshot_.loads, balancing::find_strategy(current_.front().options.strategy),
+                                 {.tolerance = settings_.tolerance});
   } catch (const std::exception& error) {
     answer_all(error.what(), {}, out);
     return;

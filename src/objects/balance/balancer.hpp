@@ -33,6 +33,7 @@ class balancer {
     std::string strategy = "refine";  ///< for requests that name none; "off": requests that name none do nothing
     bool pays_always = false;         ///< also requests that do not ask for it move only if it pays
     std::vector<double> speeds = {};  ///< of all PEs; empty: as measured
+    double tolerance = 0.02;          ///< of strategies
   };
   using request_number = std::uint64_t;
 

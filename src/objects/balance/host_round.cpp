@@ -61,9 +61,10 @@ void host_round::begin_machine(actions& out) {
   if (strategy_ == "gossip") {
     balancing::gossip_options options;
     options.seed = round_;
+    options.tolerance = where_.tolerance;
     start(balancing::gossip_host(std::move(part), where_.host, where_.hosts, options));
   } else {
-    start(balancing::hierarchy_host(std::move(part), where_.host, where_.hosts, 0.02));
+    start(balancing::hierarchy_host(std::move(part), where_.host, where_.hosts, where_.tolerance));
   }
   std::vector<early_message> waiting = std::exchange(early_, {});
   for (early_message& each : waiting) {

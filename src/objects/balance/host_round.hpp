@@ -32,6 +32,7 @@ class host_round {
     std::int32_t first_pe = 0;
     std::int32_t pes = 1;             ///< of this host
     std::vector<double> speeds = {};  ///< of these; empty: as measured
+    double tolerance = 0.02;          ///< of strategies
   };
   using message = std::variant<balancing::gossip_message, balancing::hierarchy_message>;
 

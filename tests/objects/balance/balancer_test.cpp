@@ -120,6 +120,18 @@ TEST(balancer, moves_elements_and_reports) {
   EXPECT_EQ(job.state.describe(), "");
 }
 
+TEST(balancer, leaves_what_is_within_the_tolerance) {
+  for (const double tolerance : {0.02, 0.2}) {
+    balancer::settings chosen{.pes = 2, .hosts = 1, .strategy = "refine"};
+    chosen.tolerance = tolerance;
+    fake_job job({{2000, 2000, 2000, 200, 200}, {2000, 2000, 1000, 400}}, chosen);
+    job.request(1, by("refine"));
+    job.answer_all();
+    ASSERT_EQ(job.answers.size(), 1U);
+    EXPECT_EQ(job.answers[0].report.moved != 0, tolerance < 0.1);
+  }
+}
+
 // Moves that would lengthen the makespan are dropped, and the answer says so.
 TEST(balancer, harmful_moves_are_dropped) {
   balancing::add_strategy(
