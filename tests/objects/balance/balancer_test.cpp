@@ -304,7 +304,9 @@ TEST(balancer, every_order_of_answers_of_hosts_ends) {
         if (out.begin_on_hosts) questions.push_back({host, out.round, 1});
         if (out.carry_out_on_hosts) questions.push_back({host, out.round, 2});
       }
-      if (out.begin_on_hosts) ASSERT_EQ(moving, 0) << "a round begins while another one moves elements";
+      if (out.begin_on_hosts) {
+        ASSERT_EQ(moving, 0) << "a round begins while another one moves elements";
+      }
       if (out.carry_out_on_hosts) {
         for (const question& each : questions) ASSERT_NE(each.what, 1) << "moves before all hosts have decided";
         moving = hosts;
