@@ -502,7 +502,7 @@ class array {
   }
 
   /// Creates an element of a sparse array, on the calling PE or on `pe`. An index that exists already ends the job. The
-  /// element gets exactly the broadcasts that have not run on the calling PE yet, each once.
+  /// element gets exactly the broadcasts that have not begun on the calling PE yet, each once.
   template <class Element = T, class... A>
   void insert(const typename Element::index_type& where, A&&... arguments) const {
     insert_on(sched::this_pe().number(), where, std::forward<A>(arguments)...);

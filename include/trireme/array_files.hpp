@@ -105,6 +105,14 @@ template <class State>
   if (!objects::survives_losses()) return objects::ready_future();
   return objects::begin_checkpoint_without_arrays({}, objects::as_program_state(state));
 }
+/// The same without a state of the main program.
+[[nodiscard]] inline future<void> checkpoint_without_arrays(const std::string& folder) {
+  return objects::begin_checkpoint_without_arrays(folder, {});
+}
+[[nodiscard]] inline future<void> checkpoint_without_arrays(in_memory_tag) {
+  if (!objects::survives_losses()) return objects::ready_future();
+  return objects::begin_checkpoint_without_arrays({}, {});
+}
 
 }  // namespace tri
 

@@ -91,6 +91,11 @@ template <class State>
   if (!objects::survives_losses()) return objects::ready_future();
   return objects::begin_checkpoint_in_memory(objects::as_program_state(state));
 }
+/// The same without a state of the main program.
+[[nodiscard]] inline future<void> checkpoint(in_memory_tag) {
+  if (!objects::survives_losses()) return objects::ready_future();
+  return objects::begin_checkpoint_in_memory({});
+}
 
 /// Whether this job began with a checkpoint (--tri-restart, or after a loss under `trireme run --survive`).
 /// On PEs.

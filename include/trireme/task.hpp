@@ -363,7 +363,8 @@ class [[nodiscard]] task {
     handle_ = nullptr;
   }
 
-  auto operator co_await() && {
+  /// Once: the result is moved out.
+  auto operator co_await() {
     struct awaiter {
       std::coroutine_handle<promise_type> child;
       std::optional<objects::awaited_task> waits{};

@@ -354,9 +354,9 @@ collection_manager& collection_manager::bound_collection(std::uint32_t id) {
 }
 
 // As if the element was created here and set out for its PE: so broadcasts and reductions over them, in their order,
-// know of it from now on.
+// know of it from now on. One that a broadcast's method inserts is too late for this broadcast, as it is on all PEs.
 void collection_manager::insertion_begins(const insertion_origin& origin) {
-  ++created_;
+  ++(runs_broadcast_ ? created_by_broadcast_ : created_);
   travelling_.insert(origin.seen);
   publish_low_water_mark();
 }
@@ -943,8 +943,11 @@ void collection_manager::deliver_broadcast(sched::envelope& message, broadcast_f
   for (; !late_destroyed_.empty() && late_destroyed_.begin()->first <= delivered_;
        late_destroyed_.erase(late_destroyed_.begin()))
     destroyed_ += late_destroyed_.begin()->second;
+  runs_broadcast_ = true;
   run(here_, *this, message, nullptr);
+  runs_broadcast_ = false;
   ++delivered_;
+  created_ += std::exchange(created_by_broadcast_, 0);
   if (facts_.one_per_pe || (here_.job().pes() == 1 && travelling_.empty())) {
     sched::drop_message(here_, message);
     for (const logged_broadcast& past : std::exchange(history_, {})) {
@@ -1110,12 +1113,29 @@ void collection_manager::member_left(std::uint64_t first_missing) {
   ++left_members_[first_missing];
   // Those that are complete now delete themselves and their row.
   for (auto root = contribution_roots_.lower_bound(first_missing); root != contribution_roots_.end();) {
-    const root_name name = root->second;
+    const auto [number, name] = *root++;
     objects_.results.find(name.slot, name.generation)->member_left();
-    if (objects_.results.find(name.slot, name.generation) == nullptr)
-      root = contribution_roots_.erase(root);
-    else
-      ++root;
+    if (objects_.results.find(name.slot, name.generation) == nullptr) forget_contribution_root(number);
+  }
+}
+
+// The count of those who take part was taken from it when it was complete, so one more would wait for good, or be
+// added to those of another round.
+root_name& collection_manager::contribution_root(std::uint64_t number) {
+  if (number < contributions_complete_ || early_complete_.contains(number))
+    here_.job().fail(
+        fmt::format("contribution {} of {} is complete, and now an element contributes to it that was inserted too "
+                    "late; insert before the first one, or let a.reduce<&{}::method>(...) count who is there",
+                    number, name_, name_));
+  return contribution_roots_[number];
+}
+
+void collection_manager::forget_contribution_root(std::uint64_t number) {
+  contribution_roots_.erase(number);
+  early_complete_.insert(number);
+  while (!early_complete_.empty() && *early_complete_.begin() == contributions_complete_) {
+    early_complete_.erase(early_complete_.begin());
+    ++contributions_complete_;
   }
 }
 

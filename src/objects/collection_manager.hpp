@@ -38,7 +38,7 @@ class collection_manager final : public local_collection {
   // ---- elements
   void create_initial(const constructor& make) override;
   void create_bound(const constructor& make) override;
-  insertion_origin next_insertion() const override { return {delivered_, here_.number()}; }
+  insertion_origin next_insertion() const override { return {delivered_ + (runs_broadcast_ ? 1 : 0), here_.number()}; }
   void insertion_begins(const insertion_origin& origin) override;
   void insert(std::uint64_t number, constructor make, const insertion_origin& origin) override;
   /// A message to an element that does not exist yet has come from here; its home asks.
@@ -82,8 +82,8 @@ class collection_manager final : public local_collection {
   contribution_base& contribution(element_base& element,
                                   os::function_ref<std::unique_ptr<contribution_base>()> make) override;
   void contributed(element_base& element) override;
-  root_name& contribution_root(std::uint64_t number) override { return contribution_roots_[number]; }
-  void forget_contribution_root(std::uint64_t number) override { contribution_roots_.erase(number); }
+  root_name& contribution_root(std::uint64_t number) override;
+  void forget_contribution_root(std::uint64_t number) override;
   std::unique_ptr<contribution_base>& contribution_of_hosts(std::uint64_t number) override {
     return contributions_of_hosts().sum(number);
   }
@@ -206,7 +206,9 @@ class collection_manager final : public local_collection {
   // Broadcasts seen by elements that left, or were inserted from here, and are not there yet.
   std::multiset<std::uint64_t> travelling_;
   std::unique_ptr<subtree_marks> subtree_marks_;  // of the first PE of a host, where there are several
+  bool runs_broadcast_ = false;                   // number delivered_, on all local elements
   std::int64_t created_ = 0;
+  std::int64_t created_by_broadcast_ = 0;  // inserted by the one that runs: they count from the next one on
   std::int64_t destroyed_ = 0;
   std::map<std::uint64_t, std::int64_t> late_destroyed_;  // by the first broadcast for which they count
 
@@ -217,6 +219,8 @@ class collection_manager final : public local_collection {
   reported_watermark reported_watermark_;              // to the PE of the host that combines
   std::unique_ptr<sums_of_hosts> host_contributions_;  // there
   std::map<std::uint64_t, root_name> contribution_roots_;
+  std::uint64_t contributions_complete_ = 0;  // all of smaller numbers
+  std::set<std::uint64_t> early_complete_;    // others, until those before them are
   std::map<std::uint64_t, std::int64_t>
       left_members_;  // at the root: deleted elements by the first contribution they miss
 };

@@ -368,11 +368,11 @@ void host_moved(std::uint32_t round, int host, move_counts counts) {
   step([&](balancer& state, std::int64_t now, auto& out) { state.take_of_host(round, host, counts, now, out); });
 }
 
-void request(const balance_options& options, reply to) {
+void request(const balance_request& options, reply to) {
   const auto number = service().decides().add(to);
   step([&](balancer& state, std::int64_t now, auto& out) { state.request(number, options, now, out); });
 }
-void asked_by_program(const balance_options& options, promise<balance_report> to) { request(options, to); }
+void asked_by_program(const balance_request& options, promise<balance_report> to) { request(options, to); }
 void asked_for_collection(std::uint32_t collection, std::uint32_t handler) {
   request({}, collection_reply{collection, handler});
 }
@@ -401,7 +401,7 @@ void period_deliver(sched::pe& here, sched::envelope&) {
   const std::uint64_t processed = here.job().counts_of_host().processed - decides.own_messages;
   if (decides.state.is_idle() && processed != decides.processed_at_period && !is_writing_checkpoint()) {
     decides.processed_at_period = processed;
-    balance_options options;
+    balance_request options;
     options.only_if_it_pays = here.job().values().balance_when != config::balance_occasion::always;
     request(options, std::monostate{});
   }
@@ -453,7 +453,8 @@ void report_moves(sched::pe& here, move_list& moves) {
 
 future<balance_report> begin_balancing(const balance_options& options) {
   future<balance_report> result;
-  tri::send<&asked_by_program>(0, options, result.get_promise());
+  tri::send<&asked_by_program>(0, balance_request{std::string(options.strategy), options.only_if_it_pays},
+                               result.get_promise());
   return result;
 }
 

@@ -21,7 +21,7 @@ balancer::actions::answer answer_to(balancer::request_number request, std::strin
   return made;
 }
 
-bool share_a_round(const balance_options& a, const balance_options& b) {
+bool share_a_round(const balance_request& a, const balance_request& b) {
   return a.strategy == b.strategy && a.only_if_it_pays == b.only_if_it_pays;
 }
 
@@ -49,7 +49,7 @@ std::string balancer::describe() const {
                      what[static_cast<std::size_t>(phase_)]);
 }
 
-void balancer::request(request_number number, const balance_options& options, std::int64_t now_ns, actions& out) {
+void balancer::request(request_number number, const balance_request& options, std::int64_t now_ns, actions& out) {
   asked one{number, options};
   if (one.options.strategy.empty()) one.options.strategy = settings_.strategy;
   if (one.options.strategy == "off") {

@@ -25,6 +25,16 @@
 
 namespace tri::objects {
 
+/// tri::balance_options on the way to PE 0, and there.
+struct balance_request {
+  std::string strategy = {};
+  bool only_if_it_pays = false;
+  template <class Archive>
+  void serialize(Archive& archive) {
+    archive(strategy, only_if_it_pays);
+  }
+};
+
 class balancer {
  public:
   struct settings {
@@ -67,7 +77,7 @@ class balancer {
 
   explicit balancer(settings chosen);
 
-  void request(request_number number, const balance_options& options, std::int64_t now_ns, actions& out);
+  void request(request_number number, const balance_request& options, std::int64_t now_ns, actions& out);
   void request_snapshot(request_number number, std::int64_t now_ns, actions& out);
   /// Answers of PEs. Throw std::logic_error for one that was not asked for.
   void take(std::uint32_t round, const load_total& total, std::int64_t now_ns, actions& out);
@@ -93,7 +103,7 @@ class balancer {
   enum class phase : std::uint8_t { idle, totals, loads, snapshot, moves, hosts, hosts_move };
   struct asked {
     request_number number = 0;
-    balance_options options = {};
+    balance_request options = {};
     bool for_snapshot = false;
   };
 

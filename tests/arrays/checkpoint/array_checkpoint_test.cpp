@@ -96,6 +96,8 @@ TEST(array_checkpoint, arrays_may_be_left_out) {
                          quiescence().get();
                          checkpoint_without_arrays(folder.checkpoint(), array.extent(0)).get();
                          checkpoint_without_arrays(in_memory, 3).get();  // nothing: the job does not survive
+                         checkpoint_without_arrays(in_memory).get();
+                         checkpoint(in_memory).get();
                        }),
             0);
   ASSERT_EQ(restart_on_pes(1, folder,

@@ -451,6 +451,20 @@ void nonsense_is_refused() {
   check_equal(tri::balance(options).get().strategy, std::string());
 }
 
+struct asker : array_element<asker, index<1>> {
+  task<std::string> ask() {
+    co_await tri::balance();
+    const balance_report report = co_await tri::balance({.strategy = "greedy"});
+    co_return report.strategy;
+  }
+};
+
+// As the documents write it.
+void calls_are_awaited() {
+  const auto askers = make_array<asker>({1});
+  check_equal(askers(0).call<&asker::ask>().get(), std::string("greedy"));
+}
+
 struct member : group_member<member> {};
 
 void members_of_groups_stay() {
@@ -539,6 +553,7 @@ TRIREME_CASE(spread_by_distributed_strategies)
 TRIREME_CASE(elements_that_wait_go_later)
 TRIREME_CASE(deleted_elements_are_withdrawn)
 TRIREME_CASE(nonsense_is_refused)
+TRIREME_CASE(calls_are_awaited)
 TRIREME_CASE(members_of_groups_stay)
 TRIREME_CASE(messages_stay_in_order)
 #undef TRIREME_CASE

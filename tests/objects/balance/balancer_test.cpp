@@ -21,8 +21,8 @@ namespace {
 using ::testing::HasSubstr;
 using ::testing::ThrowsMessage;
 
-balance_options by(const char* strategy, bool if_it_pays = false) {
-  balance_options made;
+balance_request by(const char* strategy, bool if_it_pays = false) {
+  balance_request made;
   made.strategy = strategy;
   made.only_if_it_pays = if_it_pays;
   return made;
@@ -59,7 +59,7 @@ struct fake_job {
     event(out);
     perform(out);
   }
-  void request(std::uint64_t number, const balance_options& options) {
+  void request(std::uint64_t number, const balance_request& options) {
     step([&](auto& out) { state.request(number, options, ++now, out); });
   }
   void answer(std::size_t which) {

@@ -23,6 +23,14 @@ struct worker : array_element<worker, index<1>> {
     for (int step = 0; step < steps; ++step) total = total * 3 + co_await when<&worker::ghost>(step);
     co_return total;
   }
+  task<int> collect_each(int steps) {  // as forall of SDAG
+    std::vector<task<int>> each;
+    for (int step = 0; step < steps; ++step) each.push_back(ghost_of(step));
+    int total = 0;
+    for (task<int>& one : each) total = total * 3 + co_await one;
+    co_return total;
+  }
+  task<int> ghost_of(int step) { co_return co_await when<&worker::ghost>(step); }
   task<std::string> join(int step) {
     auto [number, texts] = co_await all(when<&worker::ghost>(step), when_n<&worker::text>(3, step));
     std::sort(texts.begin(), texts.end());
@@ -123,6 +131,16 @@ void nested_and_failing() {
   }
 }
 const case_entry nested_case{"nested_and_failing", &nested_and_failing};
+
+void tasks_are_kept_and_awaited() {
+  const auto workers = make_array<worker>({pe_count()});
+  for (int w = 0; w < pe_count(); ++w) {
+    auto total = workers(w).call<&worker::collect_each>(3);
+    for (const int step : {2, 0, 1}) workers(w).send<&worker::ghost>(step, 1 + step);
+    check_equal(total.get(), (1 * 3 + 2) * 3 + 3);
+  }
+}
+const case_entry kept_case{"tasks_are_kept_and_awaited", &tasks_are_kept_and_awaited};
 
 void thousands() {
   constexpr int n = 4000;

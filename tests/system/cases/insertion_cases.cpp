@@ -64,6 +64,53 @@ void broadcasts_include_insertions() {
 }
 const case_entry broadcast_case{"broadcasts_include_insertions", &broadcasts_include_insertions};
 
+// A tree that grows by a level in each round.
+struct vertex : array_element<vertex, index<1>> {
+  int told = 0;
+  int grow(int level) {
+    ++told;
+    const int own = this_index()[0];
+    if (own >> level != 1) return 1;
+    for (const int child : {2 * own, 2 * own + 1}) this_array().insert_on(child % pe_count(), index<1>(child));
+    return 1;
+  }
+  int times_told() const { return told; }
+};
+
+// Neither does a reduction wait for them.
+void broadcasts_do_not_reach_what_they_insert() {
+  const auto tree = make_sparse_array<vertex>();
+  tree.insert(index<1>(1));
+  int vertices = 1;
+  int told = 0;
+  for (int level = 0; level < 7; ++level) {
+    if (level % 2 == 0)
+      check_equal(tree.reduce<&vertex::grow>(sum, level).get(), vertices);
+    else
+      tree.broadcast<&vertex::grow>(level);
+    told += vertices;
+    check_equal(tree.reduce<&vertex::times_told>(sum).get(), told);
+    vertices = 2 * vertices + 1;
+  }
+}
+const case_entry growth_case{"broadcasts_do_not_reach_what_they_insert", &broadcasts_do_not_reach_what_they_insert};
+
+struct contributor : array_element<contributor, index<1>> {
+  void take_part(const callback<int>& to) { contribute(1, sum, to); }
+};
+
+void crash_contribution_of_a_late_element() {
+  const auto contributors = make_sparse_array<contributor>();
+  for (int number = 0; number < 3; ++number) {
+    for (int i = 0; i < pe_count(); ++i) contributors.insert_on(i, index<1>(number * pe_count() + i));
+    quiescence().get();
+    future<int> all;
+    contributors.broadcast<&contributor::take_part>(callback<int>(all.get_promise()));
+    check_equal(all.get(), pe_count());
+  }
+}
+const case_entry late_case{"crash_contribution_of_a_late_element", &crash_contribution_of_a_late_element};
+
 struct inserter : group_member<inserter> {
   int broadcasts_begun = 0;
   void insert_some(array<listener> listeners, int count, int begun) {

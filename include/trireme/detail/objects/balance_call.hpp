@@ -3,6 +3,8 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
+#include <type_traits>
 
 #include "trireme/detail/sched/priority.hpp"
 
@@ -13,17 +15,16 @@ namespace tri {
 template <class T>
 class future;
 
+/// Without destructors: gcc 12 destroys what `co_await balance()` and `co_await balance({.strategy = "greedy"})` make
+/// twice (docs/user/objects.md, Cancelling).
 struct balance_options {
-  /// Name of a strategy (`trireme balance --list`); empty: that of --tri-balance.
-  std::string strategy = {};
+  /// Name of a strategy (`trireme balance --list`); empty: that of --tri-balance. The call copies it.
+  std::string_view strategy = {};
   /// True: this call ends an iteration, and elements move only if what was lost in the iterations so far pays for it;
   /// see --tri-balance-when.
   bool only_if_it_pays = false;
-  template <class Archive>
-  void serialize(Archive& archive) {
-    archive(strategy, only_if_it_pays);
-  }
 };
+static_assert(std::is_trivially_destructible_v<balance_options>);
 
 struct balance_report {
   std::string strategy = {};        ///< that decided; empty: none did, because it would not have paid, or it is off
