@@ -83,7 +83,7 @@ class global_array {
   }
 
   /// The same made by the calling PE alone: all others make their pieces when they hear of it. Its handle may be sent
-  /// on at once; requests that come before the news wait.
+  /// on at once; requests that come before the notification wait.
   template <class... Options>
   static global_array made_alone(const position<N>& extents, const Options&... options) {
     global_array made(arrays::next_own_id(), extents, distribution<N>(options...));
@@ -227,7 +227,8 @@ class global_array {
     return result;
   }
 
-  /// The tiles of this PE, as an input range of local_tile. Makes its piece if the news of the array has not come yet.
+  /// The tiles of this PE, as an input range of local_tile. Makes its piece if the notification of the array has not
+  /// come yet.
   auto own_tiles() const {
     typed& array = here();
     array.check_usable();

@@ -152,8 +152,8 @@ void request_from_file(const std::string& survival_folder, const std::string& pa
   }
 }
 
-/// They go with the job. The shells that remove them have the signal mask of the job's processes, for nobody unblocks
-/// our signals in them.
+/// They go with the job. The shells that remove them have the signal mask of the job's processes: ours
+/// would stay blocked in them.
 class memories_of_hosts {
  public:
   memories_of_hosts(const launch_options& options, std::string path, const sigset_t& signal_mask)

@@ -478,7 +478,7 @@ void fences_and_barriers_overlap() {
 
 struct holder : group_member<holder> {
   global_array<std::int64_t, 1> kept;
-  // The handle comes before the news, if that comes at all before it.
+  // The handle comes before the notification, if that comes at all before it.
   task<int> takes(global_array<std::int64_t, 1> array) {
     kept = array;
     int own = 0;

@@ -248,7 +248,7 @@ thread_local std::vector<future<void>> begun_late;
 void exchange_late(global_array<std::int64_t, 1> array) {
   try {
     begun_late.push_back(array.exchange_halo());
-  } catch (const std::logic_error& error) {  // the news of the free came first
+  } catch (const std::logic_error& error) {  // the notification of the free came first
     check(std::string(error.what()).find("was freed") != std::string::npos, error.what());
   }
 }

@@ -318,7 +318,7 @@ void ten_thousand_arrays_made_by_two_pes() {
     first = made.front().pointer_to(position<1>(0)).array();
   }
   team::world().barrier().get();
-  if (this_pe() == 0) quiescence().get();  // the news of all have come
+  if (this_pe() == 0) quiescence().get();  // the notifications of all have come
   team::world().barrier().get();
   for (const int maker : {0, other}) {
     const std::uint64_t named = team::world().broadcast(first, maker).get();

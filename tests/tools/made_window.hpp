@@ -73,13 +73,13 @@ class process_with_window {
     if (pid_ == 0) {
       facts.pid = getpid();
       const made_window window(facts);
-      const bool told = write(ends[1], "!", 1) == 1;
-      while (told) pause();
+      const bool is_complete = write(ends[1], "!", 1) == 1;
+      while (is_complete) pause();
       _exit(1);
     }
     close(ends[1]);
-    char told = 0;
-    EXPECT_EQ(read(ends[0], &told, 1), 1);
+    char is_complete = 0;
+    EXPECT_EQ(read(ends[0], &is_complete, 1), 1);
     close(ends[0]);
   }
   ~process_with_window() {

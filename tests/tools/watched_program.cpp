@@ -21,14 +21,14 @@ struct Worker : tri::group_member<Worker> {
     for (int i = 0; i < count; ++i) next().send<&Worker::ping>(i);
   }
   // Tokens go round, each with some messages before it, until the file is there; each PE sends to the next one only,
-  // and never more than fit into its inbox. One of them tells the main program.
-  void pass(const std::string& go, bool tells, tri::promise<void> ended) {
+  // and never more than fit into its inbox. One of them reports the end to the main program.
+  void pass(const std::string& go, bool reports, tri::promise<void> ended) {
     if (fs::exists(go)) {
-      if (tells) ended.set();
+      if (reports) ended.set();
       return;
     }
     send_on(10);
-    next().send<&Worker::pass>(go, tells, ended);
+    next().send<&Worker::pass>(go, reports, ended);
   }
 
  private:

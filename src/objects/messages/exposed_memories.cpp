@@ -39,7 +39,7 @@ class exposure_state final : public result_state<void>, public ends_elsewhere {
     while (memory_ != nullptr && !memory_->use.withdraw()) progress_or_yield(sched::this_pe());
   }
   /// Before the record goes.
-  void let_go_of_memory() {
+  void detach_memory() {
     const std::lock_guard guard(lock_);
     memory_ = nullptr;
   }
@@ -251,7 +251,7 @@ exposed_memories::exposure& exposed_memories::find(const sched::envelope& messag
 
 // The record goes. The future stays, wherever it is.
 void exposed_memories::forget(const exposure& over) {
-  if (over.waiting != nullptr) over.waiting->let_go_of_memory();
+  if (over.waiting != nullptr) over.waiting->detach_memory();
   exposed_.erase(over.memory->number);
   arena::release(over.memory);
 }

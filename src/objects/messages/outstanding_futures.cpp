@@ -35,10 +35,10 @@ void coroutine_owner::find_outstanding() {
 
 // The element may be anywhere in this process.
 void end_outstanding_future(outstanding_futures& outstanding) {
-  const outstanding_futures::told news = outstanding.end_one();
+  const outstanding_futures::ended_future ended = outstanding.end_one();
   sched::pe* const here = sched::detail::this_pe;
-  if (!news.is_last_and_awaited || here == nullptr || pe_objects::of(*here).is_ending()) return;
-  post_to_element(*here, news.collection, news.element, answered_handler, nullptr,
+  if (!ended.is_last_and_awaited || here == nullptr || pe_objects::of(*here).is_ending()) return;
+  post_to_element(*here, ended.collection, ended.element, answered_handler, nullptr,
                   [&](bool same_process, bool needs_block) {
                     return pack_arguments<std::tuple<>>(*here, same_process, needs_block);
                   });

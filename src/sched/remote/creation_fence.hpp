@@ -20,7 +20,7 @@
 // A creation leaves its host when it lies in the inboxes there, for an answer could come at once.
 //
 // Needed from below: messages about creations from one process to another arrive in their order. So along the tree of
-// one creating process creations, acknowledgements and news keep the order of the creations.
+// one creating process creations, acknowledgements and notifications keep the order of the creations.
 #pragma once
 
 #include <algorithm>

@@ -54,7 +54,7 @@ struct protocol_figures {
   shared_figure reduction_parts;     // taken; those of hosts, not of single elements
   shared_figure held_for_creations;  // messages that waited for creations here before they left
   shared_figure kept_for_creations;  // messages that waited for creations here when they had come
-  shared_figure creations;           // with acknowledgements and news of them (creation_fence.hpp)
+  shared_figure creations;           // with acknowledgements and notifications (creation_fence.hpp)
   shared_figure low_water_marks;     // of broadcasts (objects/collectives/subtree_marks.hpp)
   shared_figure team_messages;       // of collectives of teams
   shared_figure answers;             // large ones to other hosts: requests that took a slot

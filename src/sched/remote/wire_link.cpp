@@ -327,7 +327,8 @@ void wire_link::release_answer(void* block) {
   release_slot();
 }
 
-// Nothing new about creations either: the others drop what they keep, too, and news could be late for their ports.
+// Nothing new about creations either: the others drop what they keep, too, and a notification could be late for their
+// ports.
 void wire_link::drop_waiting() {
   {
     std::lock_guard guard(departing_);
@@ -737,18 +738,18 @@ void wire_link::creation_acknowledged(const packet_header& thanks) {
     std::lock_guard guard(departing_);
     if (drops_outbound_ || !creation_fence_.acknowledged(thanks.collection)) return;
   }
-  packet_header news{};
-  news.to = reach::creation_globally_visible;
-  news.source = static_cast<std::uint32_t>(job_.process() * job_.pes_per_process());
-  news.destination = job_.host();
-  to_child_hosts(news, nullptr);
+  packet_header notification{};
+  notification.to = reach::creation_globally_visible;
+  notification.source = static_cast<std::uint32_t>(job_.process() * job_.pes_per_process());
+  notification.destination = job_.host();
+  to_child_hosts(notification, nullptr);
   flush_outbound();
   ring_other_processes();
 }
 
-void wire_link::remote_creation_globally_visible(const packet_header& news) {
-  to_child_hosts(news, nullptr);
-  remote_creations_.globally_visible(job_.own_host().creations, job_.host_of(static_cast<int>(news.source)));
+void wire_link::remote_creation_globally_visible(const packet_header& notification) {
+  to_child_hosts(notification, nullptr);
+  remote_creations_.globally_visible(job_.own_host().creations, job_.host_of(static_cast<int>(notification.source)));
   flush_outbound();
   ring_other_processes();
 }

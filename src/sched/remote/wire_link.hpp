@@ -205,7 +205,7 @@ class wire_link final : private wire::port_user {
   void creation_relayed(const packet_header& creation, int children);
   void acknowledge_to_parent(std::uint32_t collection, std::uint32_t source);
   void creation_acknowledged(const packet_header& thanks);
-  void remote_creation_globally_visible(const packet_header& news);
+  void remote_creation_globally_visible(const packet_header& notification);
   void ring_other_processes() const;
   bool progress_traced();
   void await_connections();

@@ -107,7 +107,7 @@ std::string decode_wire_message(const wire_message_rules& rules, std::span<const
     return "its field 'flags' says that it is an answer, but it does not go to one PE";
   if (is_direct && (message.flags & envelope::has_priority) != 0)
     return "its field 'flags' says that it has a priority, but its arguments have no block";
-  // An acknowledgement of a creation, or the news of one, runs nothing.
+  // An acknowledgement of a creation, or the notification of one, runs nothing.
   if (message.to >= reach::creation_acknowledged || rules.forms.empty()) return {};
   return fault_of_arguments(rules.forms[message.handler], message.kind,
                             is_direct ? std::uint64_t{message.bytes} : message.block_bytes);

@@ -418,7 +418,7 @@ TEST(creation_fence, larger_hosts_by_chance) {
   }
 }
 
-// The creation comes, the subtree's acknowledgements, the news: 3 for each edge, however many hosts there are.
+// The creation comes, the subtree's acknowledgements, the notification: 3 for each edge, however many hosts there are.
 TEST(creation_fence, each_host_has_to_do_with_its_neighbours_only) {
   for (const int hosts : {2, 6, 64, 200}) {
     std::vector<script> scripts(static_cast<std::size_t>(hosts));

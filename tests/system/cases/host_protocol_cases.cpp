@@ -109,7 +109,7 @@ void low_water_marks_go_to_neighbours() {
 }
 const case_entry low_water_marks_case{"low_water_marks_go_to_neighbours", &low_water_marks_go_to_neighbours};
 
-// The creation, its acknowledgements and the news that it is globally visible: three for each edge.
+// The creation, its acknowledgements and the notification that it is globally visible: three for each edge.
 void creations_go_to_neighbours() {
   constexpr std::uint64_t made = 3;
   const auto observers = make_group<observer>();

@@ -66,15 +66,15 @@ const case_entry broadcast_case{"broadcasts_include_insertions", &broadcasts_inc
 
 // A tree that grows by a level in each round.
 struct vertex : array_element<vertex, index<1>> {
-  int told = 0;
+  int reached = 0;
   int grow(int level) {
-    ++told;
+    ++reached;
     const int own = this_index()[0];
     if (own >> level != 1) return 1;
     for (const int child : {2 * own, 2 * own + 1}) this_array().insert_on(child % pe_count(), index<1>(child));
     return 1;
   }
-  int times_told() const { return told; }
+  int times_reached() const { return reached; }
 };
 
 // Neither does a reduction wait for them.
@@ -82,14 +82,14 @@ void broadcasts_do_not_reach_what_they_insert() {
   const auto tree = make_sparse_array<vertex>();
   tree.insert(index<1>(1));
   int vertices = 1;
-  int told = 0;
+  int reached = 0;
   for (int level = 0; level < 7; ++level) {
     if (level % 2 == 0)
       check_equal(tree.reduce<&vertex::grow>(sum, level).get(), vertices);
     else
       tree.broadcast<&vertex::grow>(level);
-    told += vertices;
-    check_equal(tree.reduce<&vertex::times_told>(sum).get(), told);
+    reached += vertices;
+    check_equal(tree.reduce<&vertex::times_reached>(sum).get(), reached);
     vertices = 2 * vertices + 1;
   }
 }

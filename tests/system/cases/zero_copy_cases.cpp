@@ -112,7 +112,7 @@ struct place : array_element<place, index<1>> {
     word.store(1);
     while (word.load() == 1) std::this_thread::yield();
   }
-  void tell(std::uint64_t flag) const { std::atomic_ref(*reinterpret_cast<int*>(flag)).store(3); }
+  void report(std::uint64_t flag) const { std::atomic_ref(*reinterpret_cast<int*>(flag)).store(3); }
   static inline int* noted = nullptr;
   static inline std::string said;
   void end() { erase_this(); }
@@ -370,7 +370,7 @@ void zero_copy_is_given_up_by_another_pe() {
   while (receiver.call<&place::where>().get() != 1) {
   }
   check_equal(receiver.call<&place::where>().get(), 1);  // PE 0, too, knows the way: what it sends goes out at once
-  sender.send<&place::tell>(address);
+  sender.send<&place::report>(address);
   std::atomic_ref(word).store(2);
   spin_until(word, 3);
   receiver.send<&place::drop_coming_only>();

@@ -31,17 +31,17 @@ class outstanding_futures {
       word_.fetch_and(~awaited, std::memory_order_acq_rel);
   }
 
-  struct told {
+  struct ended_future {
     bool is_last_and_awaited;
     std::uint32_t collection;
     std::uint64_t element;
   };
   /// A future has given its value or has ended. `this` may be gone afterwards.
-  told end_one() {
-    told news{false, collection_, element_};
+  ended_future end_one() {
+    ended_future ended{false, collection_, element_};
     const std::uint32_t before = end(1);  // pairs: outstanding_futures.end
-    news.is_last_and_awaited = (before & futures) == 1 && (before & alive) != 0 && (before & awaited) != 0;
-    return news;
+    ended.is_last_and_awaited = (before & futures) == 1 && (before & alive) != 0 && (before & awaited) != 0;
+    return ended;
   }
   /// The element ends, or leaves the process.
   void end_element() { end(alive); }
