@@ -86,8 +86,13 @@ class output_archive {
 
   void write(const void* bytes, std::size_t count) {
     if (count == 0) return;
-    std::memcpy(reserve(count), bytes, count);
+    std::memcpy(append(count), bytes, count);
+  }
+  /// Room for so many bytes, which the caller writes before the next call.
+  char* append(std::size_t count) {
+    char* const room = reserve(count);
     size_ += count;
+    return room;
   }
   /// Writes the number of elements that follow.
   void write_size(std::uint64_t elements) {

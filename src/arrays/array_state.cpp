@@ -63,7 +63,10 @@ void create_arrays(input_archive& described) {
   described(arrays, freed);
   array_table& table = array_table::here();
   for (const freed_arrays& each : freed) table.freed_before(each.partition, each.first, each.last);
-  for (const described_array& each : arrays) {
+  for (described_array& each : arrays) {
+    if (each.shape.dimensions < 1 || each.shape.dimensions > most_array_dimensions)
+      throw archive_error(fmt::format("{} has {} dimensions", describe(each.id), each.shape.dimensions));
+    each.shape.type.back() = '\0';
     const auto found = restorable_types().find({each.type, each.shape.dimensions});
     if (found == restorable_types().end())
       throw archive_error(
@@ -127,17 +130,11 @@ class box_record {
 void save_array(const local_array& array, checkpoint_files::state_writer& to) {
   const checkpoint_files::record_head head{objects::record_kind::array, 0, 0, array.id()};
   const auto most = most_bytes_of_box / static_cast<std::int64_t>(array.bytes_of_element());
-  std::vector<char> buffer;
   array.for_each_own_box(std::max<std::int64_t>(most, 1), [&](const std::int64_t* first, const std::int64_t* last) {
-    const std::size_t bytes = box_record::bytes(array, first, last);
-    std::size_t capacity = 0;
-    if (!to.is_in_memory()) buffer.resize(bytes);
-    char* const room = to.is_in_memory() ? to.room_of_record(bytes, capacity) : buffer.data();
-    array.copy_from(first, last, box_record::begin(array, first, last, room));
-    if (to.is_in_memory())
-      to.end_record(head, bytes);
-    else
-      to.write(head, room, bytes);
+    objects::write_record(to, head, [&](output_archive& archive) {
+      char* const room = archive.append(box_record::bytes(array, first, last));
+      array.copy_from(first, last, box_record::begin(array, first, last, room));
+    });
   });
 }
 
@@ -192,11 +189,11 @@ std::string obstacle() {
   return obstacle_of_locks();
 }
 
-std::uint64_t last_number() { return std::max(array_table::here().last_number(), last_lock()); }
+std::uint64_t last_number() { return std::max(array_table::here().ids().last(), ids_of_locks().last()); }
 
 void begin_behind(std::uint64_t number) {
-  array_table::here().begin_behind(number);
-  begin_locks_behind(number);
+  array_table::here().ids().begin_behind(number);
+  ids_of_locks().begin_behind(number);
 }
 
 constexpr objects::array_states states{obstacle,     last_number,   describe_arrays, save_arrays,

@@ -3,14 +3,14 @@
 // layout is that of the new job's PEs: what the program gave stays, what it left to the layout is chosen anew.
 #pragma once
 
-#include <cstdint>
 #include <string>
+
+#include "arrays/id_counters.hpp"
 
 namespace tri::arrays {
 
-// Of locks: a lock that is held, or asked for, is in no checkpoint.
+// Of locks (global_lock.cpp): a lock that is held, or asked for, is in no checkpoint.
 std::string obstacle_of_locks();
-std::uint64_t last_lock();
-void begin_locks_behind(std::uint64_t number);
+id_counters& ids_of_locks();
 
 }  // namespace tri::arrays

@@ -268,8 +268,8 @@ machine_shape machine_of_job() {
   return shape;
 }
 
-array_id next_id_of_all() { return array_table::here().next_id_of_all(); }
-array_id next_own_id() { return array_table::here().next_own_id(sched::this_pe().number()); }
+array_id next_id_of_all() { return array_table::here().ids().next_of_all(); }
+array_id next_own_id() { return array_table::here().ids().next_of(sched::this_pe().number()); }
 std::shared_ptr<local_array> find_array(array_id id) { return array_table::here().find(id); }
 bool was_freed(array_id id) { return array_table::here().was_freed(id); }
 void enter_array(const std::shared_ptr<local_array>& array) { array_table::here().enter(array); }

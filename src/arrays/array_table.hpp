@@ -3,7 +3,6 @@
 // the notice of a creation would be lost).
 #pragma once
 
-#include <algorithm>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -11,6 +10,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "arrays/id_counters.hpp"
 #include "objects/location/number_set.hpp"
 #include "trireme/detail/arrays/local_array.hpp"
 #include "trireme/detail/os/unique_function.hpp"
@@ -29,11 +29,7 @@ class array_table {
   array_table& operator=(const array_table&) = delete;
   ~array_table();
 
-  array_id next_id_of_all() { return id_of(0, made_by_all_++); }
-  array_id next_own_id(int pe) { return id_of(static_cast<std::uint64_t>(pe) + 1, made_alone_++); }
-  /// The last number that this PE has given; those that it gives from now on are behind `number`.
-  std::uint64_t last_number() const { return std::max(made_by_all_, made_alone_) - 1; }
-  void begin_behind(std::uint64_t number) { made_by_all_ = made_alone_ = number + 1; }
+  id_counters& ids() { return ids_; }
   std::shared_ptr<local_array> find(array_id id) const;
   /// Those that were not freed, by name.
   std::vector<std::shared_ptr<local_array>> all() const;
@@ -67,8 +63,7 @@ class array_table {
   std::string describe_waiting() const;
 
   bool reports_ = false;  // to the stall report
-  std::uint64_t made_by_all_ = 1;
-  std::uint64_t made_alone_ = 1;
+  id_counters ids_;
   std::unordered_map<array_id, std::shared_ptr<local_array>> arrays_;
   std::map<std::uint64_t, objects::number_set> freed_;  // by partition
   std::unordered_map<array_id, std::vector<early_request>> early_;

@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <exception>
 #include <map>
 #include <stdexcept>
@@ -11,6 +10,7 @@
 
 #include "arrays/array_state.hpp"
 #include "arrays/barrier_of_all.hpp"
+#include "arrays/id_counters.hpp"
 #include "arrays/lock_queue.hpp"
 #include "arrays/outstanding_requests.hpp"
 #include "objects/location/number_set.hpp"
@@ -44,13 +44,8 @@ class lock_table {
   lock_table& operator=(const lock_table&) = delete;
   ~lock_table() = default;
 
-  array_id next_id_of_all() { return id_of(0, made_by_all_++); }
-  array_id next_own_id() { return id_of(static_cast<std::uint64_t>(this_pe()) + 1, made_alone_++); }
-
-  // Of checkpoints (array_state.hpp).
+  id_counters& ids() { return ids_; }
   std::string obstacle_to_checkpoint() const;
-  std::uint64_t last_number() const { return std::max(made_by_all_, made_alone_) - 1; }
-  void begin_behind(std::uint64_t number) { made_by_all_ = made_alone_ = number + 1; }
 
   // Of a PE that asks.
   std::uint64_t ask(array_id id, const promise<void>& to, bool is_end);
@@ -83,8 +78,7 @@ class lock_table {
   std::string describe_waiting() const;
 
   bool reports_ = false;  // to the stall report
-  std::uint64_t made_by_all_ = 1;
-  std::uint64_t made_alone_ = 1;
+  id_counters ids_;
   std::uint64_t numbers_ = 0;
   std::unordered_map<std::uint64_t, own_request> requests_;  // until they are taken
   std::unordered_map<array_id, std::uint64_t> held_;         // by which request
@@ -248,12 +242,11 @@ bool is_over() {
 }  // namespace
 
 std::string obstacle_of_locks() { return lock_table::here().obstacle_to_checkpoint(); }
-std::uint64_t last_lock() { return lock_table::here().last_number(); }
-void begin_locks_behind(std::uint64_t number) { lock_table::here().begin_behind(number); }
+id_counters& ids_of_locks() { return lock_table::here().ids(); }
 }  // namespace arrays
 
-global_lock global_lock::made_by_all() { return global_lock(arrays::lock_table::here().next_id_of_all()); }
-global_lock global_lock::made_alone() { return global_lock(arrays::lock_table::here().next_own_id()); }
+global_lock global_lock::made_by_all() { return global_lock(arrays::lock_table::here().ids().next_of_all()); }
+global_lock global_lock::made_alone() { return global_lock(arrays::lock_table::here().ids().next_of(this_pe())); }
 
 int global_lock::home() const {
   arrays::check_names_one(id_);

@@ -19,8 +19,7 @@ struct array_shape {
   std::int32_t dimensions = 0;
   std::int32_t first_pe = 0;
   std::uint32_t rings = 0;
-  bool has_chosen_tile = false;  ///< distribution::chosen
-  bool has_chosen_grid = false;
+  std::uint32_t chosen = 0;  ///< distribution::chosen; bit 0: the tile, bit 1: the grid
   numbers extents{}, tile{}, host_tile{}, grid{}, halo{};
   std::array<char, 64> type{};  ///< its name, or the beginning of a long one; ends with 0
 };
@@ -33,8 +32,7 @@ array_shape shape_of(const layout<N>& where, std::string_view type) {
   array_shape shape{.dimensions = N,
                     .first_pe = how.first_pe,
                     .rings = how.rings,
-                    .has_chosen_tile = how.chosen.tile,
-                    .has_chosen_grid = how.chosen.grid};
+                    .chosen = (how.chosen.tile ? 1U : 0U) | (how.chosen.grid ? 2U : 0U)};
   const auto keep = [](const position<N>& from, array_shape::numbers& to) { std::ranges::copy(from.at, to.begin()); };
   keep(where.extents(), shape.extents);
   keep(how.tile, shape.tile);
@@ -58,7 +56,7 @@ distribution<N> distribution_of(const array_shape& shape) {
   take(shape.halo, how.halo);
   how.first_pe = shape.first_pe;
   how.rings = shape.rings;
-  how.chosen = {.tile = shape.has_chosen_tile, .grid = shape.has_chosen_grid};
+  how.chosen = {.tile = (shape.chosen & 1) != 0, .grid = (shape.chosen & 2) != 0};
   return how;
 }
 

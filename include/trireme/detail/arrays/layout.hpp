@@ -184,11 +184,10 @@ class layout {
   layout(const position<N>& extents, const distribution<N>& wanted, const machine_shape& machine,
          std::size_t bytes_of_element)
       : extents_(extents), how_(wanted.given()), machine_(machine) {
-    const distribution<N> how = how_;
     check_extents(extents.at.data(), N, bytes_of_element);
-    check_first_pe(how.first_pe, machine.pes);
-    if (how.host_tile == position<N>()) {
-      if (how.tile == position<N>()) divide_into_blocks();
+    check_first_pe(how_.first_pe, machine.pes);
+    if (how_.host_tile == position<N>()) {
+      if (how_.tile == position<N>()) divide_into_blocks();
       if (how_.grid != position<N>()) check_grid(how_.grid.at.data(), N, machine.pes);
     }
     if (how_.tile == position<N>()) report_missing_tile();
