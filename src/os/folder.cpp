@@ -5,10 +5,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <filesystem>
 #include <memory>
 #include <string_view>
 #include <system_error>
+
+#include "os/output_file.hpp"
 
 namespace tri::os {
 
@@ -28,6 +29,15 @@ unique_fd open_own_folder(const std::string& path) {
   struct stat entry {};
   if (!folder || fstat(folder.get(), &entry) != 0 || entry.st_uid != geteuid()) return {};
   return folder;
+}
+
+void clear_folder(const std::string& folder, function_ref<bool(const std::filesystem::path&)> is_old) {
+  refuse_planted(folder);
+  std::filesystem::create_directories(folder);
+  std::vector<std::filesystem::path> old;
+  for (const std::filesystem::directory_entry& entry : std::filesystem::directory_iterator(folder))
+    if (is_old(entry.path())) old.push_back(entry.path());
+  for (const std::filesystem::path& file : old) std::filesystem::remove(file);
 }
 
 void remove_tree(const std::string& path) {

@@ -9,7 +9,7 @@
 #include <system_error>
 
 #include "os/cpu/cpu_list.hpp"
-#include "os/output_file.hpp"
+#include "os/folder.hpp"
 #include "trace/trace_clock.hpp"
 
 namespace tri::trace {
@@ -45,12 +45,7 @@ bool is_trace_file(const fs::path& file) {
 
 void remove_old_traces(const std::string& folder) {
   try {
-    os::refuse_planted(folder);
-    fs::create_directories(folder);
-    std::vector<fs::path> old;
-    for (const fs::directory_entry& entry : fs::directory_iterator(folder))
-      if (is_trace_file(entry.path())) old.push_back(entry.path());
-    for (const fs::path& file : old) fs::remove(file);
+    os::clear_folder(folder, is_trace_file);
   } catch (const fs::filesystem_error& error) {
     throw std::runtime_error(
         fmt::format("cannot write a trace into the folder {}: {}", folder, error.code().message()));

@@ -72,6 +72,17 @@ TEST_F(folder_test, those_of_other_users_are_no_own_folders) {
   EXPECT_FALSE(open_own_folder(path("elsewhere")));
 }
 
+TEST_F(folder_test, a_folder_is_made_or_cleared_of_what_is_old) {
+  const auto is_old = [](const fs::path& file) { return file.extension() == ".old"; };
+  clear_folder(path("new/one"), is_old);
+  EXPECT_TRUE(fs::is_directory(path("new/one")));
+  write_file(path("new/one/a.old"), "");
+  write_file(path("new/one/b"), "kept");
+  clear_folder(path("new/one"), is_old);
+  EXPECT_THAT(names_in(path("new/one")), UnorderedElementsAre("b"));
+  EXPECT_THROW(clear_folder(path("new/one/b"), is_old), fs::filesystem_error);
+}
+
 TEST_F(folder_test, a_tree_is_removed_without_what_links_in_it_lead_to) {
   remove_tree(path("tree"));
   EXPECT_FALSE(fs::exists(path("tree")));

@@ -6,7 +6,11 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <filesystem>
 #include <functional>
+#include <string>
+
+#include "support/command_runner.hpp"
 
 namespace tri::testing {
 
@@ -34,6 +38,20 @@ inline int run_as(uid_t user, const std::function<int()>& what) {
 
 inline pid_t start_as_another_user(const std::function<int()>& what) { return start_as(another_user, what); }
 inline int run_as_another_user(const std::function<int()>& what) { return run_as(another_user, what); }
+
+/// A copy of a program that another user can run: the folder of the build may be one that others cannot enter.
+class program_for_others {
+ public:
+  explicit program_for_others(const std::filesystem::path& program) : copy_(folder_.path() / program.filename()) {
+    std::filesystem::copy_file(program, copy_);
+    std::filesystem::permissions(folder_.path(), std::filesystem::perms(0755));
+  }
+  std::string path() const { return copy_.string(); }
+
+ private:
+  const temporary_folder folder_;
+  const std::filesystem::path copy_;
+};
 
 /// Root in a container may lack the right, or the container other users.
 inline bool can_be_another_user() {

@@ -148,12 +148,8 @@ TEST(top_hosts, a_host_that_does_not_answer_is_shown_as_such) {
 TEST(top_hosts, other_users_are_refused) {
   if (!testing::can_be_another_user()) GTEST_SKIP() << testing::why_no_other_user;
   const job_on_hosts job("rest");
-  // The folder of the build may be one that others cannot enter.
-  const testing::temporary_folder folder;
-  const fs::path copy = folder.path() / "trireme";
-  fs::copy_file(TRIREME_COMMAND, copy);
-  fs::permissions(folder.path(), fs::perms::owner_all | fs::perms::others_read | fs::perms::others_exec);
-  const std::string command = copy.string() + " top " + std::to_string(job.launcher()) + " --once 2>&1 | grep -q '" +
+  const testing::program_for_others trireme(TRIREME_COMMAND);
+  const std::string command = trireme.path() + " top " + std::to_string(job.launcher()) + " --once 2>&1 | grep -q '" +
                               "belongs to another user, and only that one may watch its job'";
   EXPECT_EQ(testing::run_as_another_user([&] { return std::system(command.c_str()) == 0 ? 0 : 1; }), 0);
   EXPECT_EQ(numbers_of_rows(top_json_of_all_hosts(job.launcher())).size(), 8U);

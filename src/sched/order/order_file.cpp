@@ -10,8 +10,8 @@
 #include <filesystem>
 #include <stdexcept>
 
+#include "os/folder.hpp"
 #include "os/hash.hpp"
-#include "os/output_file.hpp"
 
 namespace tri::sched {
 namespace {
@@ -102,13 +102,9 @@ std::string path_of_order(const std::string& folder, int pe) {
 
 void remove_old_orders(const std::string& folder) {
   try {
-    os::refuse_planted(folder);
-    fs::create_directories(folder);
-    std::vector<fs::path> old;
-    for (const fs::directory_entry& entry : fs::directory_iterator(folder))
-      if (entry.path().extension() == ".order" && entry.path().filename().string().starts_with("pe-"))
-        old.push_back(entry.path());
-    for (const fs::path& file : old) fs::remove(file);
+    os::clear_folder(folder, [](const fs::path& file) {
+      return file.extension() == ".order" && file.filename().string().starts_with("pe-");
+    });
   } catch (const fs::filesystem_error& error) {
     throw std::runtime_error(
         fmt::format("cannot record the order of messages in the folder {}: {}", folder, error.code().message()));

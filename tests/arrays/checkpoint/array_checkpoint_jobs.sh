@@ -3,20 +3,13 @@
 # Global arrays in checkpoints: written by jobs of several processes and hosts, restarted on other numbers of them; and in
 # memory, when processes are killed.
 set -u
-. "$(dirname "${BASH_SOURCE[0]}")/../../support/processes_of_job.sh"
+. "$(dirname "${BASH_SOURCE[0]}")/../../support/jobs.sh"
 trireme=$1 program=$2
 place=$(mktemp -d /tmp/trireme_array_checkpoint_XXXXXX)
 trap 'rm -rf "$place"' EXIT
 RANDOM=77
 
 fail() { echo "FAILED: $*"; [ -e "$place/output" ] && tail -20 "$place/output"; exit 1; }
-# job "PROCESSES PES HOSTS" ARGUMENTS...
-job() {
-  local processes pes hosts
-  read -r processes pes hosts <<< "$1"
-  shift
-  timeout 100 "$trireme" run -n "$processes" --pes "$pes" "$program" --tri-hosts="$hosts" "$@"
-}
 
 expected=$("$program" --tri-pes=1 "$place/unused" 30 0) || fail "the undisturbed run"
 from=("1 1 1" "1 4 1" "2 2 1" "2 1 2" "4 1 2" "3 2 3")

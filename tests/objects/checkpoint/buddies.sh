@@ -4,7 +4,7 @@
 # process its host loses its memory. Random processes are killed, or all of a host: the job ends with the result of a run
 # that nothing disturbed, or with a line that says why not. None hangs, and nothing is left in /dev/shm and /tmp.
 set -u
-. "$(dirname "${BASH_SOURCE[0]}")/../../support/processes_of_job.sh"
+. "$(dirname "${BASH_SOURCE[0]}")/../../support/jobs.sh"
 trireme=$1 program=$2 jobs=${3:-24}
 place=$(mktemp -d /tmp/trireme_buddies_XXXXXX)
 trap 'rm -rf "$place"' EXIT

@@ -4,7 +4,7 @@
 # kernel, so that one folder in /dev/shm is the memory of all): it survives the loss of a process, and of a host with its
 # memory. Nothing is left, also when the launcher is killed.
 set -u
-. "$(dirname "${BASH_SOURCE[0]}")/../../support/processes_of_job.sh"
+. "$(dirname "${BASH_SOURCE[0]}")/../../support/jobs.sh"
 trireme=$1 program=$2
 export TRIREME_RSH=$3 TRIREME_IDLE=sleep
 place=$(mktemp -d /tmp/trireme_survive_hosts_XXXXXX)

@@ -3,6 +3,7 @@
 # Jobs of several processes and hosts: the same bits after restarts on other numbers of them, and a line for each folder
 # that cannot be used.
 set -u
+. "$(dirname "${BASH_SOURCE[0]}")/../../support/jobs.sh"
 trireme=$1 program=$2 other=$3
 place=$(mktemp -d /tmp/trireme_checkpoint_jobs_XXXXXX)
 trap 'rm -rf "$place"' EXIT
@@ -10,13 +11,6 @@ failures=0
 
 fail() { echo "FAILED: $*"; failures=$((failures + 1)); }
 came_from() { sed 's/ with [0-9]* PEs$//' <<< "$found"; }
-# job "PROCESSES PES HOSTS" ARGUMENTS...
-job() {
-  local processes pes hosts
-  read -r processes pes hosts <<< "$1"
-  shift
-  timeout 100 "$trireme" run -n "$processes" --pes "$pes" "$program" --tri-hosts="$hosts" "$@"
-}
 
 steps=60
 expected=$("$program" --tri-pes=1 "$place/unused" $steps 0) || fail "the run without checkpoints"

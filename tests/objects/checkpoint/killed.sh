@@ -3,7 +3,7 @@
 # A job of several processes that writes checkpoints all the time. One of its processes is killed again and again; each
 # time a job with another number of PEs goes on from the folder. In the end the result is that of a run without all this.
 set -u
-. "$(dirname "${BASH_SOURCE[0]}")/../../support/processes_of_job.sh"
+. "$(dirname "${BASH_SOURCE[0]}")/../../support/jobs.sh"
 trireme=$1 program=$2 kills=${3:-60}
 place=$(mktemp -d /tmp/trireme_checkpoint_killed_XXXXXX)
 trap 'rm -rf "$place"' EXIT

@@ -4,7 +4,7 @@
 # undisturbed run, or, when they were killed faster than they could write a checkpoint, with a line that says
 # so. None hangs, and nothing is left. Then other numbers of processes while a job runs.
 set -u
-. "$(dirname "${BASH_SOURCE[0]}")/../../support/processes_of_job.sh"
+. "$(dirname "${BASH_SOURCE[0]}")/../../support/jobs.sh"
 trireme=$1 program=$2 jobs=${3:-30}
 place=$(mktemp -d /tmp/trireme_survive_XXXXXX)
 trap 'rm -rf "$place"' EXIT

@@ -3,6 +3,7 @@
 # For each seed a random job in several lives: each on another number of processes, PEs and hosts, with other options, and
 # from the last checkpoint of those before. What came after that is lost, as is a life that wrote none.
 set -u
+. "$(dirname "${BASH_SOURCE[0]}")/../../support/jobs.sh"
 trireme=$1 program=$2 first=$3 seeds=$4
 place=$(mktemp -d /tmp/trireme_random_jobs_XXXXXX)
 trap 'rm -rf "$place"' EXIT
@@ -15,13 +16,11 @@ for ((seed = first; seed < first + seeds; ++seed)); do
   rm -rf "$place/ckpt"
   for life in 1 2 3; do
     shape=${shapes[RANDOM % ${#shapes[@]}]}
-    read -r processes pes hosts <<< "$shape"
     options=${others[RANDOM % ${#others[@]}]//SEED/$((seed * 10 + life))}
     [ -e "$place/ckpt/manifest" ] && options="$options --tri-restart=$place/ckpt"
     steps=$((20 + RANDOM % 80))
     # shellcheck disable=SC2086
-    timeout 100 "$trireme" run -n "$processes" --pes "$pes" "$program" --tri-hosts="$hosts" $options \
-      "$place/ckpt" "$seed" "$steps" > "$place/output" 2>&1
+    job "$shape" $options "$place/ckpt" "$seed" "$steps" > "$place/output" 2>&1
     status=$?
     if [ $status -ne 0 ]; then
       echo "FAILED: seed $seed, life $life on $shape with$options, $steps steps: status $status"

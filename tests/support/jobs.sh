@@ -1,4 +1,12 @@
-# For scripts that kill processes of jobs; to be sourced.
+# For scripts that start jobs and kill their processes; to be sourced.
+
+# job "PROCESSES PES HOSTS" ARGUMENTS...: $program under $trireme, as so many processes of so many PEs on pretended hosts.
+job() {
+  local processes pes hosts
+  read -r processes pes hosts <<< "$1"
+  shift
+  timeout 100 "$trireme" run -n "$processes" --pes "$pes" "$program" --tri-hosts="$hosts" "$@"
+}
 
 # children_of PROCESS: nothing without a number, for `pgrep -P 0` names the first processes of the machine.
 children_of() { [ -n "${1:-}" ] && pgrep -P "$1"; }
