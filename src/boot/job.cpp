@@ -21,7 +21,7 @@
 namespace tri::boot {
 namespace {
 
-// Where a program has begun MPI, any launcher will do that its library can live with.
+// Where a program has initialized MPI, any launcher will do that its library can live with.
 detected_launcher launcher_of(bool is_in_mpi) {
   try {
     return detect_launcher(config::environment_of_this_process());
@@ -85,7 +85,7 @@ int host_of(int process, int processes, int hosts) {
 
 job job::join(const config::configuration& values, int own_arena_fd, std::uint64_t fingerprint) {
   job joined;
-  bool is_in_mpi = program_has_begun_mpi();
+  bool is_in_mpi = program_has_initialized_mpi();
   const detected_launcher found = launcher_of(is_in_mpi);
   is_in_mpi = is_in_mpi && found.kind != launcher_kind::trireme;  // its processes are no job of MPI
   static std::atomic<bool> joined_before{false};

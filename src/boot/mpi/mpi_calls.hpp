@@ -46,7 +46,7 @@ class mpi_calls {
 
   virtual const char* library() const = 0;  // name and version, for messages
   virtual mpi_thread_level thread_level() const = 0;
-  /// The program has begun MPI before, calls it itself, and ends it.
+  /// The program has initialized MPI before, calls it itself, and ends it.
   virtual bool is_of_program() const { return false; }
   virtual int rank() const = 0;
   virtual int size() const = 0;

@@ -36,11 +36,11 @@ void* load(const std::string& file, bool carries_messages) {
   std::string reason;
   if (void* const loaded = os::load_plug_in(file, reason)) return loaded;
   if (!carries_messages)
-    throw job_error(
-        fmt::format("a program that has begun MPI joins the job by {}, which cannot be loaded ({}); it is built where "
-                    "the headers of that MPI library are installed: set LD_LIBRARY_PATH to its folder, or name the "
-                    "file by --tri-wire-mpi",
-                    file, reason));
+    throw job_error(fmt::format(
+        "a program that has initialized MPI joins the job by {}, which cannot be loaded ({}); it is built where "
+        "the headers of that MPI library are installed: set LD_LIBRARY_PATH to its folder, or name the "
+        "file by --tri-wire-mpi",
+        file, reason));
   throw job_error(fmt::format(
       "the wire 'mpi' needs {}, which cannot be loaded ({}); it is built where the headers of that MPI library are "
       "installed: set LD_LIBRARY_PATH to its folder, name the file by --tri-wire-mpi, or use --tri-wire ucx",
@@ -72,10 +72,10 @@ int processes_by_environment(const std::vector<std::string>& environment) {
 
 void check_usable(const mpi_calls& started, int expected, bool carries_messages) {
   if (carries_messages && started.is_of_program() && started.thread_level() < mpi_thread_level::multiple) {
-    throw job_error(
-        fmt::format("the wire 'mpi' calls MPI from threads of its own, and the program calls it, too; that needs "
-                    "MPI_THREAD_MULTIPLE, and MPI was begun with {}: call MPI_Init_thread, or use another --tri-wire",
-                    name_of(started.thread_level())));
+    throw job_error(fmt::format(
+        "the wire 'mpi' calls MPI from threads of its own, and the program calls it, too; that needs "
+        "MPI_THREAD_MULTIPLE, and MPI was initialized with {}: call MPI_Init_thread, or use another --tri-wire",
+        name_of(started.thread_level())));
   }
   if (carries_messages && started.thread_level() < mpi_thread_level::serialized) {
     throw job_error(fmt::format(
@@ -95,19 +95,19 @@ void check_usable_between_hosts(const mpi_calls& started) {
   if (started.thread_level() >= mpi_thread_level::serialized) return;
   throw job_error(fmt::format(
       "at the end of a job over several hosts a thread of Trireme calls MPI while the program's waits, which "
-      "needs MPI_THREAD_SERIALIZED, and MPI was begun with {}: call MPI_Init_thread in place of MPI_Init",
+      "needs MPI_THREAD_SERIALIZED, and MPI was initialized with {}: call MPI_Init_thread in place of MPI_Init",
       name_of(started.thread_level())));
 }
 
-bool program_has_begun_mpi() {
+bool program_has_initialized_mpi() {
   // These two have one binary interface in all libraries.
   using query = int (*)(int*);
-  const auto is_begun = reinterpret_cast<query>(dlsym(RTLD_DEFAULT, "MPI_Initialized"));
-  const auto is_ended = reinterpret_cast<query>(dlsym(RTLD_DEFAULT, "MPI_Finalized"));
-  if (is_begun == nullptr || is_ended == nullptr) return false;
-  int begun = 0;
-  int ended = 0;
-  return is_begun(&begun) == 0 && is_ended(&ended) == 0 && begun != 0 && ended == 0;
+  const auto is_initialized = reinterpret_cast<query>(dlsym(RTLD_DEFAULT, "MPI_Initialized"));
+  const auto is_finalized = reinterpret_cast<query>(dlsym(RTLD_DEFAULT, "MPI_Finalized"));
+  if (is_initialized == nullptr || is_finalized == nullptr) return false;
+  int initialized = 0;
+  int finalized = 0;
+  return is_initialized(&initialized) == 0 && is_finalized(&finalized) == 0 && initialized != 0 && finalized == 0;
 }
 
 bool is_under_mpi_drop_in() {
@@ -123,7 +123,7 @@ bool is_under_mpi_drop_in() {
 
 mpi_calls& start_mpi(std::string_view choice, launcher_kind launcher, bool carries_messages) {
   // Of the program it is the one that is there, whoever launched it.
-  if (choice == "auto" && program_has_begun_mpi())
+  if (choice == "auto" && program_has_initialized_mpi())
     choice = dlsym(RTLD_DEFAULT, "ompi_mpi_comm_world") != nullptr ? "openmpi" : "mpich";
   const std::string file = mpi_plug_in_for(choice, launcher);
   if (was_started) {

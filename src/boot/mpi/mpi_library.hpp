@@ -26,7 +26,7 @@ void check_usable(const mpi_calls& started, int expected, bool carries_messages 
 void check_usable_between_hosts(const mpi_calls& started);
 
 /// Whether the program has called MPI_Init, and not yet MPI_Finalize.
-bool program_has_begun_mpi();
+bool program_has_initialized_mpi();
 
 /// Whether calls of MPI go to the MPI drop-in: its arena is in this process, too.
 bool is_under_mpi_drop_in();

@@ -1,6 +1,6 @@
 // An MPI program that calls global arrays between its own MPI calls, and without an MPI library the same with
 // collectives of a team in place of MPI's. Arguments: the ranks, the hosts, and none|single|serialized|multiple, what
-// MPI is begun with.
+// MPI is initialized with.
 #ifdef TRIREME_MPI_ABI
 #include <mpi.h>
 #endif
@@ -25,7 +25,7 @@ namespace {
 int ranks = 0;
 
 #ifdef TRIREME_MPI_ABI
-int begin_mpi(int argc, char** argv, std::string_view level) {
+int initialize_mpi(int argc, char** argv, std::string_view level) {
   if (level == "single") return MPI_Init(&argc, &argv);
   int provided = 0;
   return MPI_Init_thread(&argc, &argv, level == "multiple" ? MPI_THREAD_MULTIPLE : MPI_THREAD_SERIALIZED, &provided);
@@ -164,7 +164,7 @@ void run(int argc, char** argv) {
 int main(int argc, char** argv) {
   try {
 #ifdef TRIREME_MPI_ABI
-    if (tri::testing::begin_mpi(argc, argv, argv[3]) != MPI_SUCCESS) return 1;
+    if (tri::testing::initialize_mpi(argc, argv, argv[3]) != MPI_SUCCESS) return 1;
 #endif
     tri::testing::run(argc, argv);
   } catch (const std::exception& error) {
