@@ -15,6 +15,7 @@
 #include "arrays/array_table.hpp"
 #include "arrays/direct/direct_accesses.hpp"
 #include "objects/checkpoint/pe_state.hpp"
+#include "os/hash.hpp"
 #include "trireme/archive.hpp"
 #include "trireme/global_array.hpp"
 
@@ -62,7 +63,12 @@ void create_arrays(input_archive& described) {
   std::vector<freed_arrays> freed;
   described(arrays, freed);
   array_table& table = array_table::here();
-  for (const freed_arrays& each : freed) table.freed_before(each.partition, each.first, each.last);
+  for (const freed_arrays& each : freed) {
+    if (each.first < 1 || each.last < each.first || each.last > number_in_partition(each.last))
+      throw archive_error(fmt::format("arrays {} to {} of partition {} were freed, which no arrays are", each.first,
+                                      each.last, each.partition));
+    table.freed_before(each.partition, each.first, each.last);
+  }
   for (described_array& each : arrays) {
     if (each.shape.dimensions < 1 || each.shape.dimensions > most_array_dimensions)
       throw archive_error(fmt::format("{} has {} dimensions", describe(each.id), each.shape.dimensions));
@@ -186,7 +192,20 @@ void take_box(std::uint64_t number, const char* part, std::size_t bytes) {
 
 std::string obstacle() {
   if (direct_accesses* const direct = direct_accesses::here()) direct->end_all();
+  for (const auto& each : array_table::here().all())
+    if (each->own_piece() != nullptr && each->has_halos() && !each->halos().are_complete())
+      return fmt::format("an exchange of the halo of {} is not complete on PE {}", describe(each->id()),
+                         each->home().number());
   return obstacle_of_locks();
+}
+
+std::uint64_t digest_of_names() {
+  array_table& table = array_table::here();
+  std::uint64_t digest = os::hashed_word(os::hash_of_nothing, table.ids().made_by_all());
+  digest = os::hashed_word(digest, ids_of_locks().made_by_all());
+  for (const auto& each : table.all())
+    if (each->own_piece() != nullptr) digest = os::hashed_word(digest, each->id());
+  return digest;
 }
 
 std::uint64_t last_number() { return std::max(array_table::here().ids().last(), ids_of_locks().last()); }
@@ -196,15 +215,23 @@ void begin_behind(std::uint64_t number) {
   ids_of_locks().begin_behind(number);
 }
 
-constexpr objects::array_states states{obstacle,     last_number,   describe_arrays, save_arrays,
-                                       begin_behind, create_arrays, place_box,       take_box};
-const bool is_registered = objects::register_array_states(&states);
+constexpr objects::array_states states{.obstacle = obstacle,
+                                       .last_number = last_number,
+                                       .digest = digest_of_names,
+                                       .describe = describe_arrays,
+                                       .save = save_arrays,
+                                       .begin_behind = begin_behind,
+                                       .create = create_arrays,
+                                       .place = place_box,
+                                       .take = take_box};
 
 }  // namespace
 
+bool register_states() { return objects::register_array_states(&states); }
+
 bool register_restorable(std::uint64_t type, int dimensions, restore_function restore) {
   restorable_types()[{type, dimensions}] = restore;
-  return true;
+  return register_states();
 }
 
 }  // namespace tri::arrays

@@ -9,6 +9,10 @@
 
 namespace tri::arrays {
 
+/// Whether checkpoints know of arrays and locks. Whoever has the one or the other asks for it before main: so
+/// array_state is linked from an archive by programs that have locks only, too.
+bool register_states();
+
 // Of locks (global_lock.cpp): a lock that is held, or asked for, is in no checkpoint.
 std::string obstacle_of_locks();
 id_counters& ids_of_locks();

@@ -84,7 +84,7 @@ bool array_table::was_freed(array_id id) const {
 }
 
 void array_table::freed_before(std::uint64_t partition, std::uint64_t first, std::uint64_t last) {
-  for (std::uint64_t number = first; number <= last; ++number) freed_[partition].insert(number);
+  freed_[partition].insert(first, last);
 }
 
 void array_table::enter(const std::shared_ptr<local_array>& array) {

@@ -87,6 +87,7 @@ class lock_table {
   set_of_locks ended_;                                       // of those that this PE keeps
 };
 
+const bool is_in_checkpoints = register_states();  // NOLINT(cert-err58-cpp): before main
 pe_local<lock_table> table;  // NOLINT(cert-err58-cpp): registration before main, as of all variables of a PE
 
 lock_table& lock_table::here() {

@@ -12,6 +12,7 @@ class id_counters {
  public:
   /// Of what all PEs make, in the same order.
   array_id next_of_all() { return id_of(0, by_all_++); }
+  std::uint64_t made_by_all() const { return by_all_ - 1; }
   /// Of what this PE makes alone.
   array_id next_of(int own_pe) { return id_of(static_cast<std::uint64_t>(own_pe) + 1, alone_++); }
   /// The last number that was given, of either; those that come are behind `number`.

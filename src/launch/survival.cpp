@@ -29,7 +29,8 @@ survival::decision survival::after(const ended_processes& life) {
     return goes_on(fmt::format("the job goes on with {} process{}", processes_, processes_ == 1 ? "" : "es"));
   }
   if (!life.lost) return ends;
-  if (++fruitless_ > most_fruitless_lives) {
+  // A host that is lost makes the job smaller: that ends by itself.
+  if (life.lost_hosts.empty() && ++fruitless_ > most_fruitless_lives) {
     ends.text = fmt::format("the job is given up: processes were lost {} times without a new checkpoint in between",
                             fruitless_);
     return ends;

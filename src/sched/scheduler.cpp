@@ -335,6 +335,17 @@ bool scheduler::run_own() {
   return true;
 }
 
+// run_own() may stop between messages, as when the wire is due: what it left goes by the queue policy, too, before the
+// first in order runs.
+void scheduler::order_own() {
+  for (std::size_t left = local_.size(); left != 0; --left) {
+    running_own_ = true;
+    run(*local_.front());
+    running_own_ = false;
+    local_.pop();
+  }
+}
+
 bool scheduler::run_seed(bool only_own) {
   envelope seed;
   if (!(only_own ? seeds_.take_own(seed) : seeds_.take(seed))) return false;
@@ -446,7 +457,11 @@ bool scheduler::step() {
   if (inbox_.has_urgent()) [[unlikely]]
     worked = sort_urgent();
   if (!timers_.empty()) worked |= run_timers();
-  if (run_ordered(true)) return true;
+  if (!ordered_.empty() && ordered_.comes_first()) {
+    if (methods_in_order.order) [[unlikely]]
+      order_own();
+    return run_ordered(true);
+  }
   worked |= run_arrivals();
   if (inbox_.has_urgent()) [[unlikely]] {  // came meanwhile, or was sent by what has just arrived
     worked |= sort_urgent();

@@ -96,6 +96,7 @@ class scheduler final : public pe {
   bool run_ordered(bool only_first);
   bool run_arrivals();
   bool run_own();
+  void order_own();
   bool run_seed(bool only_own);
   bool run_node_message();
   envelope* pop_timer();

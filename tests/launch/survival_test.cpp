@@ -56,7 +56,7 @@ TEST(survival, all_short_histories) {
       for (const ended_processes& life : history) {
         any_checkpoint |= life.has_new_checkpoint;
         if (life.has_new_checkpoint) fruitless = 0;
-        if (life.lost && !life.requested_status) ++fruitless;
+        if (life.lost && life.lost_hosts.empty() && !life.requested_status) ++fruitless;
         if (life.wanted_processes) processes = *life.wanted_processes;
         for (const int host : life.lost_hosts) std::erase(hosts, host);
       }
@@ -90,6 +90,12 @@ TEST(survival, says_what_happens) {
   for (int i = 0; i < 3; ++i) EXPECT_FALSE(fate.after(lost(false)).ends_with);
   EXPECT_EQ(fate.after(lost(false)).text,
             "the job is given up: processes were lost 4 times without a new checkpoint in between");
+}
+
+TEST(survival, hosts_may_be_found_lost_one_after_another) {
+  survival fate(6, 6);
+  for (int host = 0; host < 5; ++host) EXPECT_FALSE(fate.after(lost(false, {host})).ends_with) << host;
+  EXPECT_EQ(fate.after(lost(false, {5})).text, "the job is given up: no host is left");
 }
 
 TEST(survival, goes_on_with_those_that_are_left_if_asked) {

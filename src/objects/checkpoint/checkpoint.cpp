@@ -56,7 +56,10 @@ written_part write_part(sched::pe& here, const writing_place& place) {
   part.file = writer->finish();
   part.last_single = pe_objects::of(here).last_single();
   part.last_section = sections_made_here();
-  if (const array_states* const arrays = registered_array_states()) part.last_array = arrays->last_number();
+  if (const array_states* const arrays = registered_array_states()) {
+    part.last_array = arrays->last_number();
+    part.arrays = arrays->digest();
+  }
   return part;
 }
 
@@ -105,6 +108,16 @@ void check_nothing_in_flight(const std::vector<written_part>& parts) {
   if (sent - processed != parts.size()) throw checkpoint_files::checkpoint_error(others_send);
 }
 
+// After a restart all PEs have the arrays of PE 0, and the same number comes next on all of them.
+void check_same_arrays(const std::vector<written_part>& parts) {
+  for (std::size_t pe = 1; pe < parts.size(); ++pe)
+    if (parts[pe].arrays != parts.front().arrays)
+      throw checkpoint_files::checkpoint_error(
+          fmt::format("PE {} has not made the same global arrays and locks as PE 0: a checkpoint is possible when all "
+                      "PEs have made, or freed, those that they make together",
+                      pe));
+}
+
 }  // namespace
 
 task<std::vector<written_part>> write_parts(sched::pe& here, const writing_place& place) {
@@ -123,6 +136,7 @@ task<std::vector<written_part>> write_parts(sched::pe& here, const writing_place
   if (!error.empty()) throw checkpoint_files::checkpoint_error(error);
   for (std::optional<written_part>& each : others.of_pes) parts.push_back(std::move(*each));
   check_nothing_in_flight(parts);
+  check_same_arrays(parts);
   co_return parts;
 }
 

@@ -72,6 +72,8 @@ struct array_states {
   std::string (*obstacle)();
   /// The numbers that this PE has given to arrays and locks up to now.
   std::uint64_t (*last_number)();
+  /// Of what all PEs must have made alike: arrays with a piece, the numbers of what they make together.
+  std::uint64_t (*digest)();
   /// On PE 0: what every PE must know before `place`.
   void (*describe)(output_archive& to);
   /// Records of kind `array`, of the elements on this PE.

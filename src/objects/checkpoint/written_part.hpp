@@ -29,10 +29,11 @@ struct written_part {
   std::uint32_t last_single = 0;
   std::uint64_t last_section = 0;
   std::uint64_t last_array = 0;
-  bool was_busy = false;  // it has sent or run messages since it was asked
+  std::uint64_t arrays = 0;  // array_states::digest
+  bool was_busy = false;     // it has sent or run messages since it was asked
   template <class Archive>
   void serialize(Archive& archive) {
-    archive(counts, file, populations, last_single, last_section, last_array, was_busy);
+    archive(counts, file, populations, last_single, last_section, last_array, arrays, was_busy);
   }
 };
 

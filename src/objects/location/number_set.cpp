@@ -1,5 +1,6 @@
 #include "objects/location/number_set.hpp"
 
+#include <algorithm>
 #include <iterator>
 
 namespace tri::objects {
@@ -9,18 +10,16 @@ bool number_set::contains(std::uint64_t number) const {
   return after != last_of_.begin() && number <= std::prev(after)->second;
 }
 
-void number_set::insert(std::uint64_t number) {
-  if (contains(number)) return;
-  std::uint64_t first = number, last = number;
-  auto after = last_of_.upper_bound(number);
-  // number + 1 and number - 1 do not wrap where there is a neighbour on that side
-  if (after != last_of_.end() && after->first == number + 1) {
-    last = after->second;
-    after = last_of_.erase(after);
+void number_set::insert(std::uint64_t first, std::uint64_t last) {
+  auto next = last_of_.upper_bound(first);
+  // A range lies before, or behind, where first - 1 or last + 1 may be equal to an end: neither has wrapped then.
+  if (next != last_of_.begin() && (std::prev(next)->second >= first || std::prev(next)->second == first - 1)) {
+    --next;
+    first = next->first;
   }
-  if (after != last_of_.begin() && std::prev(after)->second == number - 1) {
-    first = std::prev(after)->first;
-    last_of_.erase(std::prev(after));
+  while (next != last_of_.end() && (next->first <= last || next->first == last + 1)) {
+    last = std::max(last, next->second);
+    next = last_of_.erase(next);
   }
   last_of_[first] = last;
 }

@@ -14,7 +14,9 @@ class number_set {
   std::size_t ranges() const { return last_of_.size(); }
 
   bool contains(std::uint64_t number) const;
-  void insert(std::uint64_t number);
+  void insert(std::uint64_t number) { insert(number, number); }
+  /// All from first to last.
+  void insert(std::uint64_t first, std::uint64_t last);
   void erase(std::uint64_t number);
   /// Calls visit(first, last) for every range.
   template <class Visit>

@@ -33,7 +33,7 @@ expected=$("$program" --tri-pes=1 memory 4000 0) || fail "the undisturbed run"
 losses=0
 for shape in "2 1" "3 1" "2 2"; do
   read -r processes pes <<< "$shape"
-  TRIREME_IDLE=sleep timeout 120 "$trireme" run --survive --survive-with fewer -n "$processes" --pes "$pes" "$program" \
+  TRIREME_IDLE=sleep timeout 500 "$trireme" run --survive --survive-with fewer -n "$processes" --pes "$pes" "$program" \
     memory 4000 2 > "$place/output" 2>&1 &
   job=$!
   for loss in 1 2; do

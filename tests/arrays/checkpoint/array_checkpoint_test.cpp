@@ -136,5 +136,46 @@ TEST(array_checkpoint, a_lock_that_is_held_is_in_the_way) {
             0);
 }
 
+struct maker : group_member<maker> {
+  global_array<double, 1> array;
+  void make() { array = global_array<double, 1>(position<1>(10), tiles(2), halo(1)); }
+  void make_lock() { static_cast<void>(global_lock::made_by_all()); }
+  void exchange() { static_cast<void>(array.exchange_halo()); }
+  template <class Archive>
+  void serialize(Archive& archive) {
+    archive(array);
+  }
+};
+
+TEST(array_checkpoint, pes_that_have_made_different_arrays_and_locks_are_in_the_way) {
+  const checkpoint_folder folder;
+  const auto is_refused = [&](const char* why) {
+    quiescence().get();
+    check_throws<remote_error>([&] { checkpoint(folder.checkpoint()).get(); }, why);
+  };
+  const char* const others = "has not made the same global arrays and locks as PE 0";
+  ASSERT_EQ(
+      run_on_pes(2,
+                 [&] {
+                   const auto makers = make_group<maker>();
+                   makers[1].send<&maker::make>();
+                   is_refused(others);
+                   makers[0].send<&maker::make>();
+                   quiescence().get();
+                   checkpoint(folder.checkpoint()).get();
+                   makers[0].send<&maker::make_lock>();
+                   is_refused(others);
+                   makers[1].send<&maker::make_lock>();
+                   quiescence().get();
+                   checkpoint(folder.checkpoint()).get();
+                   makers[1].send<&maker::exchange>();
+                   is_refused("an exchange of the halo of global array 1 of those made by all PEs is not complete");
+                   makers[0].send<&maker::exchange>();
+                   quiescence().get();
+                   checkpoint(folder.checkpoint()).get();
+                 }),
+      0);
+}
+
 }  // namespace
 }  // namespace tri::testing

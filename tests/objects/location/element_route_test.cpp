@@ -229,9 +229,17 @@ TEST(number_set, keeps_what_a_plain_set_keeps) {
   constexpr std::uint64_t base = ~std::uint64_t{0} - 20;  // with the largest numbers, whose neighbour wraps
   for (int i = 0; i < 20'000; ++i) {
     const std::uint64_t number = base + random() % 41;
-    if (random() % 2 == 0) {
+    if (const std::uint64_t kind = random() % 4; kind == 0) {
       ranges.insert(number);
       plain.insert(number);
+    } else if (kind == 1) {
+      const std::uint64_t last = number + random() % 4;  // some wrap: they are none
+      if (last < number) continue;
+      ranges.insert(number, last);
+      for (std::uint64_t each = number;; ++each) {
+        plain.insert(each);
+        if (each == last) break;
+      }
     } else {
       ranges.erase(number);
       plain.erase(number);
@@ -239,7 +247,7 @@ TEST(number_set, keeps_what_a_plain_set_keeps) {
     std::size_t runs = 0;
     for (const std::uint64_t each : plain) runs += each == 0 || plain.count(each - 1) == 0 ? 1 : 0;
     ASSERT_EQ(ranges.ranges(), runs);
-    for (std::uint64_t offset = 0; offset < 41; ++offset)
+    for (std::uint64_t offset = 0; offset < 45; ++offset)
       ASSERT_EQ(ranges.contains(base + offset), plain.count(base + offset) == 1);
   }
 }

@@ -1,5 +1,7 @@
 // The order in which a PE takes messages: last in, first out, of single messages, of a class, of a job (--tri-queue); a
 // policy of the program.
+#include <fmt/ranges.h>
+
 #include <utility>
 #include <vector>
 
@@ -29,7 +31,7 @@ void last_in_first_out() {
   user(0).send<&stack_user::fill>();
   quiescence().get();
   const std::vector<int> expected = {8, 7, 9, 3, 2, 1, 0, 6, 5, 4};
-  check(user(0).call<&stack_user::run>().get() == expected, "messages ran in another order");
+  check_equal(user(0).call<&stack_user::run>().get(), expected);
 }
 const case_entry lifo_case{"last_in_first_out", &last_in_first_out};
 
@@ -108,7 +110,7 @@ void only_with_lifo_queues() {
   user(0).send<&stack_user::fill>();
   quiescence().get();
   const std::vector<int> expected = {8, 7, 9, 3, 2, 1, 0, 6, 5, 4};
-  check(user(0).call<&stack_user::run>().get() == expected, "messages ran in another order");
+  check_equal(user(0).call<&stack_user::run>().get(), expected);
   messages_of_wanderers_are_handled();
 }
 const case_entry lifo_job_case{"only_with_lifo_queues", &only_with_lifo_queues};
@@ -139,7 +141,7 @@ void only_with_a_policy_of_the_program() {
   elements(0).send<&logging::fill>(log);
   quiescence().get();
   const std::vector<int> expected = {4, 2, 0, 5, 3, 1};
-  check(log[pe_count() - 1].call<&log_keeper::run>().get() == expected, "messages ran in another order");
+  check_equal(log[pe_count() - 1].call<&log_keeper::run>().get(), expected);
   messages_of_wanderers_are_handled();
 }
 const case_entry policy_case{"only_with_a_policy_of_the_program", &only_with_a_policy_of_the_program};

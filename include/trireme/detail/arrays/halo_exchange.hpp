@@ -39,6 +39,8 @@ class halo_exchanges {
   bool arrive(std::uint64_t number, std::int32_t pe, buffer<std::byte> cells);
   /// Those under way end with this fault: the array is no more.
   void end_all(std::string_view fault);
+  /// None is under way, and no neighbour has sent cells for one that is to come.
+  bool are_complete() const { return under_way_.empty() && early_.empty(); }
   /// Neighbours that the oldest exchange under way waits for; 0: none is under way.
   std::size_t missing() const { return under_way_.empty() ? 0 : under_way_.front().missing; }
 

@@ -221,7 +221,8 @@ class typed_array final : public local_array {
   }
   bool contains_box(const std::int64_t* first, const std::int64_t* last) const override {
     const region<N> box = box_of(first, last);
-    return box.volume() > 0 && box.intersection(region<N>({}, layout_.extents())) == box;
+    // That first: any numbers may have come.
+    return box.intersection(region<N>({}, layout_.extents())) == box && box.volume() > 0;
   }
 
   /// The address of an element whose tile is known; null: ask find.
