@@ -25,6 +25,7 @@ headers_alone() {
   local flags
   flags="-std=c++20 -Iinclude -Isrc -Iapps -Iapps/loops -Ibench -Itools -Itools/trireme -Itests $(pkg-config --cflags hwloc fmt)"
   flags+=" -DOMPI_SKIP_MPICXX $(pkg-config --cflags ompi-c)"  # for those that belong to an ABI, any MPI will do
+  flags+=' -DTRIREME_COMMAND=\"\" -DTRIREME_PROGRAM=\"\" -DWATCHED_PROGRAM=\"\"'  # paths, from the build of tests
   local files=('*.hpp') python=build/python-environment/bin/python
   if [ -x "$python" ]; then
     flags+=" -isystem $("$python" -m nanobind --include_dir)"

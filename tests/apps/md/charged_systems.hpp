@@ -2,6 +2,7 @@
 // symmetry.
 #pragma once
 
+#include <algorithm>
 #include <complex>
 #include <numbers>
 
