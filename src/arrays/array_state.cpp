@@ -64,8 +64,8 @@ void create_arrays(input_archive& described) {
   described(arrays, freed);
   array_table& table = array_table::here();
   for (const freed_arrays& each : freed) {
-    if (each.first < 1 || each.last < each.first || each.last > number_in_partition(each.last))
-      throw archive_error(fmt::format("arrays {} to {} of partition {} were freed, which no arrays are", each.first,
+    if (each.first < 1 || each.last < each.first || each.last != number_in_partition(each.last))
+      throw archive_error(fmt::format("the freed arrays {} to {} of partition {}: no numbers of arrays", each.first,
                                       each.last, each.partition));
     table.freed_before(each.partition, each.first, each.last);
   }

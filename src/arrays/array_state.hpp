@@ -9,8 +9,8 @@
 
 namespace tri::arrays {
 
-/// Whether checkpoints know of arrays and locks. Whoever has the one or the other asks for it before main: so
-/// array_state is linked from an archive by programs that have locks only, too.
+/// Checkpoints have arrays and locks from now on; returns true. Called before main by whatever makes either, so that
+/// programs that have locks alone link array_state from the archive, too.
 bool register_states();
 
 // Of locks (global_lock.cpp): a lock that is held, or asked for, is in no checkpoint.

@@ -322,14 +322,19 @@ bool scheduler::run_arrivals() {
   return true;
 }
 
+bool scheduler::run_first_own() {
+  envelope* const message = local_.front();
+  if (message == nullptr) return false;
+  running_own_ = true;
+  run(*message);
+  running_own_ = false;
+  local_.pop();
+  return true;
+}
+
 bool scheduler::run_own() {
   for (int count = 0; count < burst; ++count) {
-    envelope* const message = local_.front();
-    if (message == nullptr) return count > 0;
-    running_own_ = true;
-    run(*message);
-    running_own_ = false;
-    local_.pop();
+    if (!run_first_own()) return count > 0;
     if (inbox_.has_urgent() || wire_is_due()) return true;
   }
   return true;
@@ -338,11 +343,7 @@ bool scheduler::run_own() {
 // run_own() may stop between messages, as when the wire is due: what it left goes by the queue policy, too, before the
 // first in order runs.
 void scheduler::order_own() {
-  for (std::size_t left = local_.size(); left != 0; --left) {
-    running_own_ = true;
-    run(*local_.front());
-    running_own_ = false;
-    local_.pop();
+  for (std::uint64_t left = local_.size(); left != 0 && run_first_own(); --left) {
   }
 }
 

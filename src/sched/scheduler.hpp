@@ -95,6 +95,7 @@ class scheduler final : public pe {
   bool sort_urgent();
   bool run_ordered(bool only_first);
   bool run_arrivals();
+  bool run_first_own();
   bool run_own();
   void order_own();
   bool run_seed(bool only_own);

@@ -1,6 +1,6 @@
 # For scripts that start jobs and kill their processes; to be sourced.
 
-# job "PROCESSES PES HOSTS" ARGUMENTS...: $program under $trireme, as so many processes of so many PEs on pretended hosts.
+# job "PROCESSES PES HOSTS" ARGUMENTS...: $program under $trireme, as so many processes of so many PEs on emulated hosts.
 job() {
   local processes pes hosts
   read -r processes pes hosts <<< "$1"

@@ -90,7 +90,7 @@ struct array_states {
 };
 /// Before main.
 bool register_array_states(const array_states* states);
-/// Null: the program has no global arrays.
+/// Null: the program has neither global arrays nor global locks.
 const array_states* registered_array_states();
 
 /// Why the state of this PE cannot be written now; empty: it can.
